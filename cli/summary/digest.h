@@ -108,6 +108,13 @@ struct digest_late {
 	int64_t others;
 };
 
+/* Processes that wait for locks on files. */
+struct digest_locks {
+	double waited; /* s, of them all that is not I/O; 0 = too little to be named */
+	char file[48]; /* for which most of it is, without its path; "" where it is not known */
+	bool several;  /* more than one process locks it */
+};
+
 /* HDF5 itself: its calls, less those below them on the same files; of files that MPI-IO opened it is not known. */
 struct digest_hdf5 {
 	double time;         /* s of the run */
@@ -143,7 +150,8 @@ struct digest {
 	bool has_trailer;
 	/* Time in I/O, union over processes and threads; of an MPI job that of the rank which is longest in I/O. */
 	struct interval_union io;
-	struct digest_late late; /* not in `io`; where it is measured */
+	struct digest_late late;   /* not in `io`; where it is measured */
+	struct digest_locks locks; /* likewise */
 	struct digest_hdf5 hdf5;
 	struct digest_loop loop;
 	double in_pipes; /* s of waiting for the other end of named pipes, not in `io`; where that is estimated */
@@ -155,6 +163,7 @@ struct digest {
 	int64_t by_kernel,
 		totals_only; /* processes that were observed from outside, or not but for the kernel's totals */
 	int64_t unobserved;  /* programs that a process became or started, out of our reach */
+	bool command_lost;   /* one of them is what the command became */
 	char unobserved_program[112], unobserved_reason[24]; /* of one of them; "" where it is not known */
 	struct digest_unrecorded unrecorded[DIGEST_UNRECORDED];
 	size_t nunrecorded;
@@ -231,6 +240,8 @@ double digest_estimate_sum(const struct digest_estimate *e); /* with overlapping
 bool digest_estimate_get(const struct digest_estimate *e, double run_time, struct interval_union *out);
 /* Waiting in named pipes is none of the time in I/O, where that is estimated. */
 void digest_take_pipes(struct digest *d, const struct digest_estimate *e);
+/* Waiting for locks is none of it either, where that is measured and the wait is much: of the table, once `io` is known. */
+void digest_read_locks(struct digest *d, struct trailer *trailer, const struct trailer_table *t);
 /* Waiting for a rank that comes late is none of the time in I/O, where that is measured and the wait is much. */
 void digest_take_late(struct digest *d, const struct digest_estimate *e);
 /* What HDF5 itself takes, once the processes are known. */

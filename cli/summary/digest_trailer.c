@@ -18,6 +18,7 @@ struct image_of {
 	struct used_faults faults;
 	double start, end;
 	bool became; /* something else, by exec */
+	bool beyond; /* it ended itself, and the library did not see it: its calls may not go through libc */
 	bool mpi;
 	struct interval_union io;
 };
@@ -48,6 +49,21 @@ static int64_t count_lost(struct image_of *images, size_t n, const struct traile
 		lost += images[i].became && !followed && !has_row(said, images[i].rank);
 	}
 	return lost;
+}
+
+/* Images are sorted by process. */
+static bool command_is_lost(const struct image_of *images, size_t n)
+{
+	const struct image_of *first = NULL, *last = NULL;
+	for (size_t i = 0; i < n; i++) {
+		if (images[i].mpi)
+			return false;
+		if (images[i].pid && images[i].rank >= 0 && (!first || images[i].rank < first->rank))
+			first = &images[i];
+	}
+	for (size_t i = 0; i < n; i++)
+		last = first && images[i].pid == first->pid ? &images[i] : last;
+	return last && (last->became || last->beyond);
 }
 
 /* The first image of a process; images are sorted by process. NULL: there is none. */
@@ -158,6 +174,7 @@ static void read_process(struct digest *d, const struct trailer_table *t, uint64
 		.start = F64("start"),
 		.end = F64("end"),
 		.became = strcmp(ended, "exec") == 0,
+		.beyond = strcmp(ended, "exit") == 0 && !faults.known,
 		.mpi = *mpi,
 		.io = {F64("io_time"), {F64("read_time"), F64("write_time"), F64("meta_time")}},
 	};
@@ -233,6 +250,8 @@ static void read_processes(struct digest *d, struct trailer *trailer, const stru
 		read_process(d, t, row, &images[row]);
 	if (images)
 		d->unobserved = count_lost(images, n, said);
+	if (images)
+		d->command_lost = command_is_lost(images, n);
 	if (images)
 		read_faults(d, images, n);
 	if (images)
@@ -503,7 +522,7 @@ int digest_read_trailer(struct digest *d, struct log_error *err)
 		{"async", read_requests},    {"timeline", read_timeline},     {"folded", read_overflow},
 		{"mounted", read_mounted},   {"observers", read_observers},   {"sampled_times", read_sampled_times},
 		{"platform", read_platform}, {"unrecorded", unrecorded_read}, {"environment", read_environment},
-		{"phases", read_phases}};
+		{"phases", read_phases},     {"locks", digest_read_locks}};
 	struct trailer *trailer;
 	int code = trailer_open(&trailer, d->log, err);
 	if (code < 0 || !trailer)

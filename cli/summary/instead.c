@@ -36,20 +36,26 @@ static void add(struct words *w, const char *format, ...)
 	va_end(list);
 }
 
+/* As a terminal may show it. */
+static void add_name(struct words *w, const char *name)
+{
+	char shown[OUTPUT_SHOWN];
+	while (*name) {
+		name += output_next(name, shown);
+		add(w, "%s", shown);
+	}
+}
+
 static void add_most(struct words *w, const struct digest_used *u)
 {
 	const struct used_program *most = u->program;
-	char shown[OUTPUT_SHOWN];
 	for (size_t p = 0; p < u->nprograms; p++)
 		if (u->program[p].processor > most->processor)
 			most = &u->program[p];
 	if (u->nprograms < 2 || most->processor < INSTEAD_MOST * u->processor)
 		return;
 	add(w, ", most of it in ");
-	for (const char *at = most->name; *at;) {
-		at += output_next(at, shown);
-		add(w, "%s", shown);
-	}
+	add_name(w, most->name);
 }
 
 /* The kernel has most of the work, and copied much of what processes passed to each other. */
@@ -92,7 +98,8 @@ static void add_processor(struct words *w, const struct digest *d, double run_ti
 static const char *waited_for(const struct digest *d)
 {
 	static const char *const ends[][2] = {{"socket", "a socket"}, {"pipe", "a pipe"}, {"terminal", "a terminal"}};
-	const char *what = "a timer, a lock or another process";
+	const char *what = d->used.undelayed ? "a processor, a timer, a lock or another process"
+					     : "a timer, a lock or another process";
 	int64_t most = 0;
 	for (size_t c = 0; c < d->nclasses; c++)
 		for (size_t e = 0; e < sizeof ends / sizeof *ends; e++)
@@ -124,7 +131,7 @@ static bool faults_matter(const struct digest *d, double run_time, double io_tim
 }
 
 /* Of the time that is not I/O: what takes most. */
-enum kind { NOTHING, LATE, PIPES, FAULTS, STARTS, PROCESSOR, WAITING };
+enum kind { NOTHING, LATE, PIPES, LOCKS, FAULTS, STARTS, PROCESSOR, WAITING };
 
 static double busy(const struct digest *d)
 {
@@ -136,12 +143,26 @@ static double waited(const struct digest *d, double run_time, double io_time)
 	return run_time - d->used.processor - d->used.fault_time - io_time;
 }
 
+double instead_unwatched(const struct digest *d, double run_time, double io_time)
+{
+	double rest = waited(d, run_time, io_time);
+	bool lost = d->used.has_rest && (d->command_lost || d->totals_only);
+	return lost && rest > d->used.processor ? rest : 0;
+}
+
 /* How long programs computed that were not observed, or ended unseen, is known where a process waited for all of them. How
  * long they waited for a processor is not. */
 static bool knows_all(const struct digest *d, double run_time)
 {
 	bool little = d->used.has_rest && d->used.rest < INSTEAD_DELAYED * run_time;
 	return little || (!d->used.unknown && !d->unobserved);
+}
+
+/* rest: s of all waiting, with that for locks; 0 = not known. */
+static bool locks_most(const struct digest *d, double rest)
+{
+	double locks = d->locks.waited;
+	return locks > 0 && locks >= busy(d) && locks >= d->used.fault_time && 2 * locks >= rest;
 }
 
 static enum kind kind_of(const struct digest *d, double run_time, double io_time)
@@ -154,6 +175,8 @@ static enum kind kind_of(const struct digest *d, double run_time, double io_time
 	if (d->late.waited > 0)
 		return LATE;
 	double rest = knows_all(d, run_time) ? waited(d, run_time, io_time) : 0;
+	if (locks_most(d, rest))
+		return LOCKS;
 	if (faults_matter(d, run_time, io_time) && u->fault_time > busy(d) && u->fault_time > rest)
 		return FAULTS;
 	if (u->processes >= INSTEAD_MANY_PROCESSES && run_time < INSTEAD_BRIEF * (double)u->processes &&
@@ -187,6 +210,8 @@ bool instead_is_more(const struct digest *d, double run_time, double io_time)
 		return d->in_pipes > io_time;
 	case LATE:
 		return faults || d->late.waited > io_time;
+	case LOCKS:
+		return faults || d->locks.waited > io_time;
 	case STARTS:
 		return faults || 2 * io_time < run_time;
 	case PROCESSOR:
@@ -205,6 +230,7 @@ bool instead_is_most(const struct digest *d, double run_time, double io_time)
 	return (kind == PROCESSOR && busy(d) >= INSTEAD_MOST * run_time) ||
 	       (kind == WAITING && waited(d, run_time, io_time) >= INSTEAD_MOST * run_time) || kind == FAULTS ||
 	       kind == STARTS || (kind == LATE && d->late.waited >= INSTEAD_MOST * run_time) ||
+	       (kind == LOCKS && d->locks.waited >= INSTEAD_MOST * run_time) ||
 	       (kind == PIPES && d->in_pipes >= INSTEAD_MOST * run_time);
 }
 
@@ -237,12 +263,24 @@ static void add_brought(struct words *w, const struct digest *d, double run_time
 		    B(d->used.fault_bytes));
 }
 
+static void add_locks(struct words *w, const struct digest *d, double run_time)
+{
+	const struct digest_locks *l = &d->locks;
+	add(w, "waiting, %s of the run, for ", P(l->waited / run_time));
+	add(w, *l->file ? "a lock on " : "locks on files");
+	add_name(w, l->file);
+	if (*l->file)
+		add(w, l->several ? ", which other processes of the job lock, too"
+				  : ", which no other process of the job locks");
+}
+
 void instead_describe(const struct digest *d, double run_time, double io_time, char text[INSTEAD_TEXT])
 {
 	const struct digest_used *u = &d->used;
 	struct words w = {text, 0};
+	enum kind kind = kind_of(d, run_time, io_time);
 	*text = '\0';
-	switch (kind_of(d, run_time, io_time)) {
+	switch (kind) {
 	case FAULTS:
 		add_faults(&w, d, run_time);
 		return;
@@ -252,6 +290,9 @@ void instead_describe(const struct digest *d, double run_time, double io_time, c
 	case LATE:
 		add(&w, "waiting, %s of the run: %s in MPI-IO for rank %lld, which comes late",
 		    P(d->late.waited / run_time), COUNTED(d->late.others, "rank"), (long long)d->late.rank);
+		break;
+	case LOCKS:
+		add_locks(&w, d, run_time);
 		break;
 	case STARTS:
 		add(&w, "the start of %s, %s each", COUNTED(u->processes, "process"),
@@ -273,6 +314,8 @@ void instead_describe(const struct digest *d, double run_time, double io_time, c
 	} else {
 		add_brought(&w, d, run_time);
 	}
+	if (d->locks.waited > 0 && kind != LOCKS)
+		add(&w, "; processes wait for locks on files for %s of the run", P(d->locks.waited / run_time));
 	if (instead_names_hdf5(d, run_time) && !strstr(text, INSTEAD_HDF5))
 		add(&w, "; " INSTEAD_HDF5 " takes %.0f %% of the run", 100 * d->hdf5.time / run_time);
 }

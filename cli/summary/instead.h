@@ -11,6 +11,9 @@ enum { INSTEAD_TEXT = 448 };
 /* s of page faults from storage, 0 where they cannot be told from requests. */
 double instead_faults(const struct digest *d);
 
+/* s for which the command's program, which was not observed, waited, where that is more than it computed: perhaps for I/O. */
+double instead_unwatched(const struct digest *d, double run_time, double io_time);
+
 /* What is not I/O and takes most takes more than I/O does; takes half of the run or more (of page faults a fifth). */
 bool instead_is_more(const struct digest *d, double run_time, double io_time);
 bool instead_is_most(const struct digest *d, double run_time, double io_time);

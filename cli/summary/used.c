@@ -138,18 +138,20 @@ void used_add(struct digest_used *u, const struct trailer_table *t, uint64_t row
 		return;
 	}
 	double processor = F64("user_time") + F64("system_time");
+	double delay = trailer_field(t, "processor_wait") ? F64("processor_wait") : 0;
 	*faults = (struct used_faults){.known = true,
 				       .start = F64("start"),
 				       .end = F64("end"),
 				       .processor = processor,
 				       .io = F64("io_time"),
 				       .read = F64("read_time"),
-				       .delay = trailer_field(t, "processor_wait") ? F64("processor_wait") : 0,
+				       .delay = delay > 0 ? delay : 0,
 				       .faults = I64("major_faults"),
 				       .waits = I64("waits"),
 				       .storage = I64("storage_read"),
 				       .seen = I64("seen_read")};
 	u->processes++;
+	u->undelayed += delay < 0;
 	u->processor += processor;
 	u->system += F64("system_time");
 	u->brief += processor < INSTEAD_BRIEF ? processor : 0;

@@ -26,7 +26,8 @@ struct digest_used {
 	int64_t faults; /* pages that a process waited for until they came from storage */
 	int64_t fault_bytes;
 	double fault_time; /* s, estimated */
-	double delay;      /* s that first threads waited for a processor */
+	double delay;      /* s that threads waited for a processor */
+	int64_t undelayed; /* processes whose threads had ended when that could be asked */
 	double most_io;    /* s in I/O of the process that is longest in it */
 	double computing;  /* for so much of its life that process used a processor: 1 = always, more = by threads */
 	double cpus;       /* that the job could use, 0 = not known */

@@ -249,13 +249,21 @@ static double wasted(const struct digest *d)
 	return d->hdf5.wasted >= HDF5_TIME_WASTING * d->run_time ? d->hdf5.wasted : 0;
 }
 
+/* Likewise s that a program waited whose calls were not observed. */
+static double unwatched(const struct digest *d)
+{
+	double waited = instead_unwatched(d, d->run_time, d->io.total);
+	return waited >= PROBLEM * d->run_time ? waited : 0;
+}
+
 /* It could make I/O the cause, and is not. Of unexplained bytes page faults are no estimate. */
 static bool is_open(const struct digest *d)
 {
 	double faults = digest_much_unexplained(d) ? 0 : instead_faults(d);
 	double known = d->io.total + faults + wasted(d);
-	bool small = instead_is_most(d, d->run_time, d->io.total) && d->io.total + lost(d) < PROBLEM * d->run_time;
-	return lost(d) > 0 && known < PROBLEM * d->run_time && !small;
+	double open = lost(d) + unwatched(d);
+	bool small = instead_is_most(d, d->run_time, d->io.total) && d->io.total + open < PROBLEM * d->run_time;
+	return open > 0 && known < PROBLEM * d->run_time && !small;
 }
 
 static const char *level_of(double share, double spent)
@@ -386,6 +394,20 @@ static void add_loop(struct text *t, const struct digest *d)
 	add(t, " of its time for data");
 }
 
+/* Why it is not known. */
+static void add_open(struct text *t, const struct digest *d)
+{
+	if (lost(d) > 0)
+		add(t, ", and %s moved in ways whose time is not known", B(untimed(d) + mapped(d)));
+	if (unwatched(d) <= 0) {
+		add_instead(t, d, "the largest known part");
+		return;
+	}
+	add(t, "; a program that was not observed waited for ");
+	add_share(t, unwatched(d) / d->run_time);
+	add(t, " of the run, perhaps for I/O");
+}
+
 void verdict_of(const struct digest *d, struct verdict *v)
 {
 	struct text t = {v->text, 0};
@@ -403,9 +425,8 @@ void verdict_of(const struct digest *d, struct verdict *v)
 		v->level = "unknown";
 		add(&t, "not known: ");
 		add_share(&t, v->share);
-		add(&t, " of the run time goes into I/O, and %s moved in ways whose time is not known",
-		    B(untimed(d) + mapped(d)));
-		add_instead(&t, d, "the largest known part");
+		add(&t, " of the run time goes into I/O");
+		add_open(&t, d);
 		return;
 	}
 	say(&t, d, v->share);

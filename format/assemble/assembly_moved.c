@@ -249,12 +249,13 @@ static void set_used(const struct assembly *a, struct trailer_section *s, const 
 	for (int n = 0; n < STATE_USED_COUNT; n++)
 		any |= p->used_at_end[n];
 	for (int n = 0; n < STATE_USED_COUNT; n++) {
-		int64_t used = p->used_at_end[n] - from[n];
+		bool known = any && p->end_reason && p->used_at_end[n] >= 0;
+		int64_t used = p->used_at_end[n] - (from[n] > 0 ? from[n] : 0);
 		used = used > 0 ? used : 0;
 		if (n > STATE_USED_DELAY)
-			section_set_i64(s, fields[n], 0, any && p->end_reason ? used : -1);
+			section_set_i64(s, fields[n], 0, known ? used : -1);
 		else
-			section_set_f64(s, fields[n], 0, any && p->end_reason ? precise_cost((double)used * 1e-6) : -1);
+			section_set_f64(s, fields[n], 0, known ? precise_cost((double)used * 1e-6) : -1);
 	}
 }
 

@@ -16,7 +16,7 @@
 #include "written.h"
 
 enum {
-	STATE_VERSION = 31,
+	STATE_VERSION = 32,
 	STATE_SHARDS = 64,
 	STATE_SEGMENTS = 128,
 	STATE_BINS = 200,
@@ -50,6 +50,7 @@ enum {
 	X(STATE, "state", "files below /var")                                              \
 	X(FILTERED, "filtered", "files that a filter setting excludes")                    \
 	X(NO_ROOM, "no_room", "files for which the directory of the stores had no room")   \
+	X(TABLE_BUSY, "table_busy", "files opened while a thread held the names table")    \
 	X(NAMELESS, "nameless", "files whose path is too long, or not to be found")        \
 	X(MPI, "mpi", "files that the MPI opened while it started or ended")
 
@@ -310,7 +311,8 @@ enum {
 
 /*
  * By getrusage: processor time in us, faults whose page came from storage, how often a thread waited. By schedstat, at the end of
- * a process that was not short: us for which its first thread could have run, and waited for a processor.
+ * a process that was not short: us for which threads that live then could have run, and waited for a processor; below 0: those that
+ * do not live any more ran longer.
  */
 enum { STATE_USED_USER, STATE_USED_SYSTEM, STATE_USED_DELAY, STATE_USED_FAULTS, STATE_USED_WAITS, STATE_USED_COUNT };
 

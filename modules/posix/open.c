@@ -48,7 +48,7 @@ static const struct file_kind kind = {WRITTEN_POSIX, sizeof(struct posix_file), 
 
 enum state_class_id posix_without_record(void)
 {
-	return config_module_on(LOG_MOD_POSIX) ? STATE_CLASS_NO_ROOM : STATE_CLASS_FILTERED;
+	return file_without_record(&kind);
 }
 
 struct posix_file *posix_file_of(const struct path *p)

@@ -5,7 +5,6 @@
 
 #include "../lustre/record.h"
 #include "../posix/record.h"
-#include "config.h"
 #include "fds.h"
 #include "names.h"
 
@@ -25,7 +24,7 @@ __attribute__((noinline)) static struct stdio_file *file_at(const char *path, en
 	*class = names_open_class(LOG_MOD_STDIO, p);
 	struct stdio_file *file = *class ? NULL : stdio_file_of(p);
 	if (!file && !*class)
-		*class = config_module_on(LOG_MOD_STDIO) ? STATE_CLASS_NO_ROOM : STATE_CLASS_FILTERED;
+		*class = file_without_record(&kind);
 	return file;
 }
 
@@ -36,7 +35,7 @@ struct stdio_file *stdio_file_given(const FILE *f, enum state_class_id *class)
 	*class = posix_path_of(fd, LOG_MOD_STDIO, names_class, p);
 	struct stdio_file *file = *class ? NULL : stdio_file_of(p);
 	if (!file && !*class)
-		*class = config_module_on(LOG_MOD_STDIO) ? STATE_CLASS_NO_ROOM : STATE_CLASS_FILTERED;
+		*class = file_without_record(&kind);
 	if (file)
 		lustre_on_open(file->name, fd);
 	posix_on_stream(fd, stdio_appends(f) && posix_stream_appends(fd));

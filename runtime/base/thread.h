@@ -47,6 +47,7 @@ struct self {
 	bool inside;  /* a wrapped library's call, which may make its system calls through syscall() */
 	uint8_t ends; /* how often it relies on the end that a thread has recorded (ending.h): its handlers do, too */
 	bool apart;   /* it works on descriptors of its own (alone_do): the program does not see what it opens */
+	bool gave_up; /* a file has no record since the wait for the table of names had its end (file.h) */
 };
 
 extern __thread struct self self __attribute__((tls_model("initial-exec"), visibility("hidden")));

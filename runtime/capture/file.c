@@ -42,13 +42,29 @@ static struct file *of_folded(const struct file_kind *k, const struct path *p, e
 void *file_of(const struct file_kind *k, const struct path *p)
 {
 	int module = written_modules[k->slot].module;
-	if (!config_module_on(module) || !names_lock())
+	if (!config_module_on(module))
 		return NULL;
+	if (!names_lock()) {
+		self.gave_up = true;
+		return NULL;
+	}
 	enum store_use use = folded_use(p);
 	struct file *f = of_name(k, names_entry(p, use), use);
-	f = f ? f : of_folded(k, p, use);
+	if (!f) {
+		self.gave_up = false;
+		f = of_folded(k, p, use);
+	}
 	names_unlock();
 	return f;
+}
+
+enum state_class_id file_without_record(const struct file_kind *k)
+{
+	bool gave_up = self.gave_up;
+	self.gave_up = false;
+	if (!config_module_on(written_modules[k->slot].module))
+		return STATE_CLASS_FILTERED;
+	return gave_up ? STATE_CLASS_TABLE_BUSY : STATE_CLASS_NO_ROOM;
 }
 
 void *file_heavy(const struct file_kind *k, const struct path *p, uint64_t accesses)

@@ -51,9 +51,12 @@ struct file_kind {
 
 /*
  * The file of a path, its record made if need be; beyond the budget the one that all files of its mount share. NULL when there
- * is no memory, or the module is off.
+ * is no memory, the module is off, or another thread holds the table of names.
  */
 void *file_of(const struct file_kind *k, const struct path *p);
+
+/* What an open counts as for which file_of was NULL just now, in this thread. */
+enum state_class_id file_without_record(const struct file_kind *k);
 
 /* A file without a record of its own, that one open has accessed so often: its record, if it is heavy enough for one. Or NULL. */
 void *file_heavy(const struct file_kind *k, const struct path *p, uint64_t accesses);

@@ -14,7 +14,7 @@ void kernel_io(int64_t out[STATE_IO_COUNT]);
 void kernel_used(int64_t out[STATE_USED_COUNT]);
 
 /*
- * All of it at the end of a process. Of a short-lived one that read nothing from storage it is not asked how long its first thread
+ * All of it at the end of a process. Of a short-lived one that read nothing from storage it is not asked how long its threads
  * waited for a processor.
  */
 void kernel_account(struct state_process *p, bool short_lived);

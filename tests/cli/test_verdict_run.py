@@ -6,11 +6,13 @@ import json
 import os
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from here import Run, in_this_process, level_of_report, verdict
 from iolens.metrics import Dataset
+from jobs import Job
 from observed import Observe
 
 
@@ -59,6 +61,71 @@ def test_of_a_program_whose_processor_others_use(observe: Observe, run_iolens: R
     waited = float(row["processor_wait"])
     assert 0.3 <= waited <= took - ran
     assert "the program waited while others used it" in verdict(run_iolens, seen.log)["text"]
+
+
+THREADS = """
+#include <fcntl.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+static void *compute(void *stay)
+{
+	struct timespec t = {0};
+	while (t.tv_nsec < 200000000)
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	while (stay)
+		pause();
+	return NULL;
+}
+int main(int n, char **words)
+{
+	pthread_t thread[3];
+	close(open("made", O_CREAT | O_WRONLY, 0600));
+	struct timespec t = {0};
+	for (int i = 0; i < 3; i++)
+		pthread_create(&thread[i], NULL, compute, n > 1 ? words : NULL);
+	for (int i = 0; i < 3 && n == 1; i++)
+		pthread_join(thread[i], NULL);
+	while (t.tv_sec == 0 && t.tv_nsec < 600000000) {
+		usleep(10000);
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	}
+	return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("stay", [True, False])
+def test_of_threads_that_share_a_processor(
+    observe: Observe, compile_program: Callable[[str], Path], tmp_path: Path, stay: bool
+) -> None:
+    """Three of 0.2 s each wait 0.2 to 0.4 s, the first thread does not. Of those that have ended it is not known."""
+    processor = str(min(os.sched_getaffinity(0)))
+    program = compile_program(THREADS)
+    seen = observe(["taskset", "-c", processor, program, *(["stay"] if stay else [])], cwd=tmp_path)
+    row = seen.sections["process"][-1]
+    assert float(row["user_time"]) + float(row["system_time"]) >= 0.55
+    assert float(row["processor_wait"]) >= 0.6 if stay else float(row["processor_wait"]) == -1
+
+
+def test_a_program_whose_calls_bypass_libc_may_wait_for_io(run_iolens: Run, tmp_path: Path) -> None:
+    """A shell becomes restic, in Go: the library sees neither calls nor end. Waiting for it tells what it used."""
+    times = {f"{kind}_time": 0.0 for kind in ("io", "read", "write", "meta")}
+    row = {"pid": 100, "mpi": "", **times, "storage_read": 0, "seen_read": 0}
+    shell = {"rank": 0, "start": 0.0, "end": 0.1, "exe": "/bin/bash", "ended": "exec"}
+    restic = {"rank": 1, "start": 0.1, "end": 0.0, "exe": "/bin/restic", "ended": "exit"}
+    known, unknown = (
+        {"user_time": t, "system_time": t, "major_faults": n, "waits": n} for t, n in ((0.0, 0), (-1.0, -1))
+    )
+    job = Job(nprocs=2, run_time=10).posix("/d/a", 0, read={100: 1}, read_time=0.01)
+    job.section("process", {**row, **shell, **known}, {**row, **restic, **unknown})
+    rest = {"interface": "unobserved", "name": "processor", "count": 1, "bytes": 0}
+    log = job.section("operation", {**rest, "time": 2.0}).save(tmp_path / "job.darshan")
+    found = verdict(run_iolens, log)
+    assert found["text"].endswith(
+        "; a program that was not observed waited for 80 % of the run, perhaps for I/O"
+    )
+    assert found["level"] == level_of_report(run_iolens, log) == "unknown"
 
 
 READER = """

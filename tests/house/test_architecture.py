@@ -29,6 +29,7 @@ GENERATED = {
     "hdf5_time_thresholds.h": "cli/summary",
     "instead_thresholds.h": "cli/summary",
     "late_ranks_thresholds.h": "cli/summary",
+    "lock_waits_thresholds.h": "cli/summary",
     "pipe_waits_thresholds.h": "cli/summary",
 }
 

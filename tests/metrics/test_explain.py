@@ -79,7 +79,8 @@ def test_a_threshold_stands_once(root: Path, tmp_path: Path) -> None:
         ("hdf5_time", 5, ["digest_estimate", "instead", "verdict"]),
         ("instead", 24, ["instead", "used"]),
         ("late_ranks", 4, ["digest_estimate", "instead"]),
-        ("pipe_waits", 3, ["digest_pipes"]),
+        ("lock_waits", 3, ["digest_waits"]),
+        ("pipe_waits", 3, ["digest_waits"]),
     ],
 )
 def test_the_verdict_has_the_metric_s_thresholds(

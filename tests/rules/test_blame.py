@@ -506,6 +506,29 @@ def test_small_files_that_are_read_through_stdio_are_files(tmp_path: Path, files
         assert rules["many_small_files"].evidence[0].rows[0][2] == files
 
 
+@pytest.mark.parametrize(("read_until", "blamed"), [(5.5, False), (9.0, True)])
+def test_what_a_new_file_replaces_is_not_what_was_written(
+    tmp_path: Path, read_until: float, blamed: bool
+) -> None:
+    """rsync: it reads the old file while it writes the new one under another name, which then gets that name."""
+    job = Job(nprocs=1, run_time=10)
+    job.posix(
+        *("/d/.big.tmp", 0, None, {MiB: 400}),
+        **{"write_time": 2.0, "write_start_timestamp": 1.0, "write_end_timestamp": 6.0, "rename_sources": 1},
+    )
+    job.posix(
+        *("/d/big", 0, {MiB: 400}),
+        **{
+            "read_time": 3.0,
+            "read_start_timestamp": 0.5,
+            "read_end_timestamp": read_until,
+            "rename_targets": 1,
+        },
+        renamed_from=job.name("/d/.big.tmp"),
+    )
+    assert ("write_then_read" in of(job, tmp_path)) == blamed
+
+
 @pytest.mark.parametrize("name", ["/<other files>", "/scratch/a"])
 def test_files_that_share_a_record_do_not_alternate(tmp_path: Path, name: str) -> None:
     """A copy of many files: each is read or written alone."""

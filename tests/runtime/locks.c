@@ -1,6 +1,8 @@
 /* A lock that is not to be had: the wait has an end, and each is counted as lost. */
 #include <pthread.h>
 
+#include "../../runtime/capture/file.c"
+
 #include "lock.h"
 #include "unit.h"
 
@@ -90,4 +92,90 @@ TEST(a_lock_of_the_parent_is_free_in_its_child)
 	lock_next_process();
 	CHECK(by_another_thread(&lock, false).taken);
 	EQUAL(lost, 0);
+}
+
+/* ---- a file whose record needs a lock ---- */
+
+static bool table_is_free, has_room;
+
+bool names_lock(void)
+{
+	return table_is_free;
+}
+
+void names_unlock(void)
+{
+}
+
+struct name *names_entry(const struct path *p, enum store_use use)
+{
+	static struct name n;
+	(void)p, (void)use;
+	return has_room ? &n : NULL;
+}
+
+void *store_record(enum written slot, uint64_t id, enum store_use use)
+{
+	static int64_t record[512];
+	(void)slot, (void)id, (void)use;
+	return record;
+}
+
+bool folded_is_program(const struct path *p)
+{
+	(void)p;
+	return false;
+}
+
+bool store_is_narrow(void)
+{
+	return false;
+}
+
+bool folded_is_heavy(const struct path *p)
+{
+	(void)p;
+	return false;
+}
+
+void folded_count(int module, const struct path *p, enum store_use use)
+{
+	(void)module, (void)p, (void)use;
+}
+
+uint32_t folded_threshold(void)
+{
+	return 0;
+}
+
+struct name *folded_package(const struct path *p)
+{
+	(void)p;
+	return NULL;
+}
+
+struct name *folded_mount(const struct path *p, enum store_use use)
+{
+	(void)p, (void)use;
+	return NULL;
+}
+
+static enum state_class_id class_of(bool free_table, bool room)
+{
+	static const struct file_kind kind = {.slot = WRITTEN_POSIX, .size = sizeof(struct file)};
+	static struct path p;
+	table_is_free = free_table;
+	has_room = room;
+	return file_of(&kind, &p) ? STATE_CLASS_NONE : file_without_record(&kind);
+}
+
+TEST(a_file_without_a_record_counts_by_what_it_lacks)
+{
+	EQUAL(class_of(true, false), STATE_CLASS_NO_ROOM);
+	EQUAL(class_of(false, true), STATE_CLASS_TABLE_BUSY);
+	EQUAL(class_of(true, false), STATE_CLASS_NO_ROOM);
+	config.disabled = UINT32_C(1) << LOG_MOD_POSIX;
+	EQUAL(class_of(true, true), STATE_CLASS_FILTERED);
+	config.disabled = 0;
+	EQUAL(class_of(true, true), STATE_CLASS_NONE);
 }

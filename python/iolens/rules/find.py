@@ -124,7 +124,7 @@ def _worth_saying(found: list[Finding], rules: Iterable[Rule], partly: set[int])
 
 def _partly_explained(data: Dataset) -> set[int]:
     """Logs of which too much moved in ways that nobody timed, or nobody saw, to call their I/O fine."""
-    return {row["log"] for row in data.metric("unexplained") if row["partly"]}
+    return {row["log"] for row in data.metric("unexplained") if row["partly"] or row["unwatched"]}
 
 
 def _empty(data: Dataset, tables: set[str]) -> set[str]:

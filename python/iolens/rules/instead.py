@@ -51,8 +51,8 @@ def _taken(row: dict[str, Any], run_time: float) -> float:
         return float(row["fault_time"])
     if row["kind"] == "waiting":
         return float(row["waited"])
-    if row["kind"] == "late rank":
-        return float(row["late_wait"])
+    if row["kind"] in ("late rank", "locks"):
+        return float(row["late_wait" if row["kind"] == "late rank" else "lock_wait"])
     return float(row["processor"] + row["delay"]) if row["kind"] == "processor" else run_time
 
 
@@ -74,7 +74,7 @@ def is_more(
         return True
     if _computes_hdf5(row, hdf5 or _NONE, run_time) and (hdf5 or _NONE)["time"] > spent:
         return True
-    if row["kind"] in ("page faults", "waiting", "late rank"):
+    if row["kind"] in ("page faults", "waiting", "late rank", "locks"):
         return _taken(row, run_time) > spent
     return 2 * spent < run_time and _taken(row, run_time) > 2 * spent
 
@@ -97,6 +97,9 @@ def instead(row: dict[str, Any], run_time: float | None, hdf5: dict[str, Any] | 
     if row["brought"]:
         size = write(row["fault_bytes"], "bytes")
         both = f"; meanwhile {size} of programs, libraries and mapped files came from storage"
+    if row["lock_wait"] and row["kind"] != "locks":
+        part = write(row["lock_wait"] / run_time, "percent")
+        both += f"; processes wait for locks on files for {part} of the run"
     more = f"; {takes(known, run_time)}" if names_hdf5(known, run_time) and not computes else ""
     return f"{text}{both}{more}"
 
@@ -114,6 +117,17 @@ def _faults(row: dict[str, Any], run_time: float) -> str:
     )
 
 
+def _locks(row: dict[str, Any], run_time: float) -> str:
+    part = write(row["lock_wait"] / run_time, "percent")
+    if not row["locked"]:
+        return f"waiting, {part} of the run, for locks on files"
+    name = clean(row["locked"].rpartition("/")[2])
+    who = (
+        "other processes of the job lock, too" if row["lockers"] > 1 else "no other process of the job locks"
+    )
+    return f"waiting, {part} of the run, for a lock on {name}, which {who}"
+
+
 def _largest(row: dict[str, Any], run_time: float) -> str:
     kind = row["kind"]
     if kind == "page faults":
@@ -125,6 +139,8 @@ def _largest(row: dict[str, Any], run_time: float) -> str:
         part = write(row["late_wait"] / run_time, "percent")
         ranks = counted(row["others"], "rank")
         return f"waiting, {part} of the run: {ranks} in MPI-IO for rank {row['late']}, which comes late"
+    if kind == "locks":
+        return _locks(row, run_time)
     if kind == "waiting":
         return f"waiting, {write(row['waited'] / run_time, 'percent')} of the run"
     busy = row["processor"] / run_time

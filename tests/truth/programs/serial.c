@@ -1,6 +1,7 @@
 /* One cause, or the same work without it: serial FOLDER WHAT ARGUMENT... The computation is a sleep.
  * Numbers may end in K and M. FOLDER/data0 has 64 MiB. */
 #include <dirent.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -254,6 +255,27 @@ static void pass_on(void)
 	must(waitpid(consumer, NULL, 0) == consumer);
 }
 
+/* lock HOLD: another process holds a lock for HOLD of the 400 ms that it computes; this one needs it for a record */
+static void lock(void)
+{
+	int file = opened("out", 0, O_WRONLY | O_CREAT), ends[2];
+	useconds_t hold = (useconds_t)number(0) * 1000;
+	must(!pipe(ends));
+	pid_t holder = fork();
+	must(holder >= 0);
+	if (!holder) {
+		file = opened("out", 0, O_WRONLY);
+		must(!flock(file, LOCK_EX) && write(ends[1], block, 1) == 1);
+		usleep(hold);
+		must(!flock(file, LOCK_UN));
+		usleep(400000 - hold);
+		exit(0);
+	}
+	must(read(ends[0], block, 1) == 1 && !flock(file, LOCK_EX));
+	must(write(file, block, 100) == 100 && !flock(file, LOCK_UN));
+	must(waitpid(holder, NULL, 0) == holder);
+}
+
 #define CASE(name, action)         \
 	if (!strcmp(what, name)) { \
 		action;            \
@@ -292,5 +314,6 @@ int main(int argc, char **argv)
 	CASE("directories", change(0))
 	CASE("replace", change(1))
 	CASE("pipe", pass_on())
+	CASE("lock", lock())
 	return 2;
 }

@@ -228,6 +228,10 @@ def left_out(rows: Iterable[Row]) -> dict[str, list[str]]:
     return listed
 
 
+def listed(text: str) -> str:
+    return textwrap.fill(text, 119, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
 def put(page: Path, rows: Sequence[Row]) -> None:
     """Between the marks in the page."""
     text = page.read_text(encoding="utf-8")
@@ -255,7 +259,7 @@ def put(page: Path, rows: Sequence[Row]) -> None:
         "",
         "Without a result:",
         "",
-        *([f"* {why}: {', '.join(ids)}" for why, ids in left_out(rows).items()] or ["* none"]),
+        *([listed(f"* {why}: {', '.join(ids)}") for why, ids in left_out(rows).items()] or ["* none"]),
     ]
     inside = "\n".join(lines)
     page.write_text(f"{before}{BEGIN}\n{inside}\n{END}{after}", encoding="utf-8")

@@ -14,8 +14,8 @@
 --   unknown is the number of unobserved programs, and of processes that were killed or confined before the kernel
 --   could be asked. paged: page faults can be distinguished from requests. faulting: they are worth naming, with $faulting of
 --   the run, or $faulting_with_io and with I/O $faulting. brought: they are not, but their bytes at $cached would take
---   $brought of the run. late_wait: as in late_ranks. kind: late rank; page faults, if they are more
---   than the rest; the start of processes ($many_processes or more, of less than $brief of the run each, those that
+--   $brought of the run. late_wait: as in late_ranks; lock_wait, locked and lockers: lock_wait, file and processes of
+--   lock_waits. kind: late rank; locks, if waiting for them takes most; page faults, if they are more than the rest; the start of processes ($many_processes or more, of less than $brief of the run each, those that
 --   used less having $brief_part of the processor time); the processor ($most of the run, with the time that processes
 --   waited for one: delay); otherwise the larger of the processor and waiting (in runs of $worth_waiting and more).
 --   system_part: of the processor time, in the kernel; passed: bytes that went through pipes or local sockets, whichever had
@@ -51,7 +51,7 @@
 -- threshold always = 90 %: of a process's life on a processor: it waits for nothing
 -- threshold one_processor = 1.05: processors, rounded up, that are said to be one
 WITH known AS (
-    SELECT *, user_time + system_time AS processor, coalesce(processor_wait, 0) AS queued,
+    SELECT *, user_time + system_time AS processor, greatest(0, coalesce(processor_wait, 0)) AS queued,
         row_number() OVER (PARTITION BY log, pid ORDER BY "start") AS image, lag(ended) OVER (PARTITION BY log, pid ORDER BY "start") AS ended_before,
         lag("end") OVER (PARTITION BY log, pid ORDER BY "start") AS end_before
     FROM process WHERE user_time >= 0 AND ended <> 'missing'
@@ -114,21 +114,24 @@ WITH known AS (
     WHERE ended <> 'missing' GROUP BY log
 ), parts AS (
     SELECT sums.*, unknown, programs, program, most, run_time, processor + delay AS busy, coalesce(late_wait, 0) AS late_wait, late, others,
-        coalesce(io_time, 0) - coalesce(late_wait, 0) AS spent,
+        coalesce(lock_wait, 0) AS lock_wait, locked, lockers,
+        greatest(0, coalesce(io_time, 0) - coalesce(late_wait, 0) - coalesce(lock_wait, 0)) AS spent,
         greatest(0, run_time - processor - fault_time - spent) AS waited, requests.log IS NULL AS paged,
         unknown = 0 OR coalesce(unseen < $delayed * run_time, false) AS all_known
     FROM sums JOIN program USING (log) JOIN closed USING (log) JOIN (SELECT log, run_time, io_time FROM metric.headline) USING (log)
     LEFT JOIN (SELECT DISTINCT log FROM async) AS requests USING (log)
     LEFT JOIN (SELECT log, late_wait, late, others FROM metric.late_ranks WHERE late_wait > 0) AS late_rank USING (log)
+    LEFT JOIN (SELECT log, lock_wait, file AS locked, processes AS lockers FROM metric.lock_waits WHERE lock_wait > 0) AS locking USING (log)
 ), named AS (
     SELECT *, paged AND (fault_time >= $faulting * run_time
         OR fault_time >= $faulting_with_io * run_time AND fault_time + spent >= $faulting * run_time) AS faulting
     FROM parts
 )
 SELECT log, processes, unknown, processor, delay, programs, program, most / nullif(processor, 0) AS program_part, faults, fault_bytes, fault_time,
-    waited, paged, faulting, paged AND NOT faulting AND fault_bytes >= $brought * $cached * run_time AS brought, late_wait, late, others, computing, system / nullif(processor, 0) AS system_part,
+    waited, paged, faulting, paged AND NOT faulting AND fault_bytes >= $brought * $cached * run_time AS brought, late_wait, late, others, lock_wait, locked, lockers, computing, system / nullif(processor, 0) AS system_part,
     CASE WHEN system >= $most * processor AND passed >= $copied * $delayed * run_time THEN passed END AS passed, through,
     CASE WHEN late_wait > 0 THEN 'late rank'
+        WHEN lock_wait > 0 AND lock_wait >= busy AND lock_wait >= fault_time AND (2 * lock_wait >= waited OR NOT all_known) THEN 'locks'
         WHEN faulting AND fault_time > busy AND (fault_time > waited OR NOT all_known) THEN 'page faults'
         WHEN processes >= $many_processes AND run_time < $brief * processes AND brief >= $brief_part * processor THEN 'start of processes'
         WHEN busy >= $most * run_time THEN 'processor'

@@ -92,8 +92,11 @@ def headline(source: Source) -> tuple[str, str]:
     spent, share = spent - counted["waited"], share - counted["waited"] / row["run_time"]
     estimate = "about " if row["basis"] == "records" and share >= 0.001 else ""
     took = f"I/O takes {estimate}{write(min(share, 1.0), 'percent')} of the run time"
-    scale = share / row["io_share"] if row["io_share"] else 1
-    kinds = {name: scale * (row[f"{name}_share"] or 0) for name in ("read", "write", "meta")}
+    locks = counted["locks"] / row["run_time"]  # counted as metadata
+    parts = {name: row[f"{name}_share"] or 0 for name in ("read", "write", "meta")}
+    parts["meta"] = max(0.0, parts["meta"] - locks)
+    scale = share / (row["io_share"] - locks) if row["io_share"] > locks else 1
+    kinds = {name: scale * part for name, part in parts.items()}
     if share >= LOOK:
         took += _kinds(kinds, share)
     took += f" ({write(spent, 'seconds')} of {write(row['run_time'], 'seconds')}; {_amounts(row)})"
@@ -144,7 +147,8 @@ def _instead(  # noqa: PLR0913, PLR0917
         if row["waited"] > 0.2 * run_time:
             part = write(min(1.0, row["waited"] / run_time), "percent")
             return f" It is waiting, {part} of the run, for the other ends of named pipes."
-    for row in source.metric("instead"):
+    unwatched = any(row["unwatched"] for row in source.metric("unexplained"))
+    for row in source.metric("instead") if not unwatched else []:
         text = instead(row, run_time, hdf5)
         if text and share >= LOOK and not unknown:
             if is_more(row, run_time, spent, hdf5):
@@ -168,6 +172,10 @@ def _not_known(source: Source) -> str:
             return (
                 f"{write(row['untimed'] + row['unexplained'], 'bytes')} moved in ways whose time is not known"
             )
+        if row["unwatched"]:
+            (job,) = source.metric("headline")
+            part = write(row["unwatched"] / job["run_time"], "percent")
+            return f"a program that was not observed waited for {part} of the run, perhaps for I/O"
     return ""
 
 
@@ -176,7 +184,7 @@ def _is_settled(source: Source, spent: float, run_time: float) -> bool:
     lost = source.metric("unexplained")[0]
     for row in source.metric("instead"):
         faults = 0.0 if lost["much_unexplained"] or not row["paged"] else row["fault_time"]
-        least = spent + lost["possible"] < PROBLEM * run_time
+        least = not lost["unwatched"] and spent + lost["possible"] < PROBLEM * run_time
         if spent + faults >= PROBLEM * run_time or (least and is_most(row, run_time)):
             return True
     return spent >= PROBLEM * run_time
