@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "checkpoint.h"
 #include "clock.h"
 #include "hash.h"
 #include "self.h"
@@ -40,7 +41,9 @@ static uint64_t push(struct stack *s, const char *name, const void *of)
 		p->first = now;
 	p->open++;
 	double processor = phase_state_of_loader(name) ? phase_processor() : -1;
-	s->frame[s->depth++] = (struct frame){hash_of(name), of, id, row, now, processor, 0, {0}};
+	bool wait = phase_state_of_wait(name);
+	s->checkpoint.between = s->checkpoint.between && !wait;
+	s->frame[s->depth++] = (struct frame){hash_of(name), of, id, row, wait, now, processor, 0, {0}};
 	return id;
 }
 
@@ -60,6 +63,8 @@ static void take_out(struct stack *s, int k)
 	p->count++;
 	p->open--;
 	phase_state_step(phase_table(), &(struct state_step){f.row, 1, f.start, now, f.io, {f.bytes[0], f.bytes[1]}});
+	if (f.wait)
+		checkpoint_look(s);
 	if (!k)
 		return;
 	struct frame *around = &s->frame[k - 1];
@@ -91,10 +96,12 @@ static void on_thread_end(struct state_shard *s)
 	if (!any || !lock_take_deep(&phase_lock))
 		return;
 	struct stack *mine = &phase_stacks[phase_number(s)];
+	checkpoint_end(mine);
 	phase_settle_before(s);
 	while (mine->depth)
 		pop(mine);
 	mine->beyond = 0;
+	mine->checkpoint.between = false;
 	phase_change(s);
 	lock_drop_deep(&phase_lock);
 }
@@ -119,6 +126,7 @@ uint64_t phase_range_begin(const char *name, const void *of)
 	int saved = errno;
 	uint64_t id = 0;
 	if (enter()) {
+		checkpoint_end(&phase_stacks[phase_number(self.shard)]);
 		phase_settle_before(self.shard);
 		id = push(&phase_stacks[phase_number(self.shard)], name ? name : "", of);
 		phase_change(self.shard);
@@ -152,6 +160,7 @@ static void range_end(uint64_t id, const char *name)
 		struct state_shard *shard = &store_state()->shard[id % STATE_SHARDS];
 		struct stack *s = &phase_stacks[id % STATE_SHARDS];
 		int k = s->depth;
+		checkpoint_end(s);
 		while (k-- > 0 && s->frame[k].id != id)
 			;
 		if (k >= 0) {
@@ -182,6 +191,7 @@ static void end_last(const void *of, const char *name, bool within, const char *
 	int saved = errno;
 	if (enter()) {
 		struct stack *s = &phase_stacks[phase_number(self.shard)];
+		checkpoint_end(s);
 		int k = s->beyond ? s->depth : last_of(s, of, name);
 		s->beyond -= s->beyond > 0;
 		if (k < s->depth && as)

@@ -8,17 +8,49 @@
 #include "lock.h"
 #include "process_state.h"
 
-enum { DEEP = 16 };
+enum { DEEP = 16, OPENED = 8, CHECKPOINT_PARTS = 2 };
 
 struct frame {
 	uint64_t name;  /* its hash: the row may be that of many */
 	const void *of; /* what may end it; NULL: any caller with its id */
 	uint64_t id;
 	int row;
+	bool wait; /* of a loop for its loader */
 	double start;
 	double processor; /* s that the thread had been on a processor; -1 = not asked */
 	double io;
 	int64_t bytes[2];
+};
+
+/* A file that a thread has opened since its loop's last wait; 0 = none. */
+struct opened {
+	uint64_t file; /* id of its record */
+	double start, processor;
+	bool written;
+};
+
+/* Calls of one kind. */
+struct done {
+	int64_t count;
+	double time;
+};
+
+/*
+ * What a loop's thread writes between two waits to files that it opens there: while such a file is open, and until the last fsync or
+ * rename behind it. Only its thread changes it.
+ */
+struct checkpoint {
+	bool between; /* two waits; else nothing of this holds */
+	bool begun;   /* a file is being written, */
+	bool large;   /* with so much that it is in the table, or the last one was */
+	int row;      /* of its phase, plus 1; 0 = none was large since the wait */
+	int opened;
+	struct opened file[OPENED]; /* the last ones */
+	double start, end, time;    /* s; time: without what lies between its files */
+	double counted;             /* s: up to here it is in the table; */
+	double processor;           /* s of the thread then, -1 = not known; */
+	struct done done[CHECKPOINT_PARTS];
+	int64_t renames, closes; /* when a call was looked at last */
 };
 
 /* Of a thread, by its shard. */
@@ -26,6 +58,7 @@ struct stack {
 	int depth;
 	int beyond; /* phases for which there was no room */
 	struct frame frame[DEEP];
+	struct checkpoint checkpoint;
 };
 
 /* STATE_SHARDS of them, from the first phase on. A thread that ends asks without the lock whether there are any: its own phases made them. */
