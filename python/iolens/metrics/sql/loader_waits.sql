@@ -46,7 +46,7 @@ WITH phase AS (
 ), consumer AS (
     SELECT log, rank, any_value(host) AS host, any_value(pid) AS pid, sum(n) FILTER (kind IN ('first batch', 'next batch')) AS batches,
         coalesce(sum(n) FILTER (kind = 'first batch'), 0) AS epochs,
-        min(k.began) FILTER (kind <> 'checkpoint') AS began, max(k.ended) FILTER (kind <> 'checkpoint') AS ended,
+        min(k.began) FILTER (kind <> 'checkpoint') AS began, max(k.ended) FILTER (kind <> 'checkpoint') AS ended, max(k.ended) AS last,
         sum(time) FILTER (kind <> 'checkpoint') AS wait, coalesce(sum(time) FILTER (kind = 'checkpoint'), 0) AS checkpoints,
         coalesce(sum(time) FILTER (kind = 'start'), 0) AS starting, coalesce(sum(time) FILTER (kind = 'first batch'), 0) AS first_batch,
         coalesce(sum(time) FILTER (kind = 'next batch'), 0) AS next_batch, coalesce(sum(time) FILTER (kind = 'end'), 0) AS ending,
@@ -123,7 +123,7 @@ WITH phase AS (
     SELECT t.log, t.rank, min(tried) AS better FROM tried AS t JOIN (SELECT log, rank, min(low) AS least FROM tried GROUP BY log, rank) USING (log, rank)
     JOIN shared AS s USING (log, rank) WHERE low <= least + $worth * loop AND low <= wait - $worth * loop GROUP BY t.log, t.rank
 ), work AS (
-    SELECT log, rank, greatest(0, loop - wait - checkpoints) AS work FROM shared
+    SELECT log, rank, greatest(0, last - began - wait - checkpoints) AS work FROM shared
 ), slowest AS (
     SELECT log, arg_min(rank, work) AS slowest, min(work) AS least FROM work JOIN shared USING (log, rank)
     GROUP BY log HAVING count(*) > 1 AND min(batches) >= $alike * max(batches) AND max(began) < min(ended)
