@@ -169,33 +169,21 @@ static void note_close(struct stack *s)
 	}
 }
 
-/* Streams are closed unseen: what was written is closed then, at the latest. */
-static void note_streams(struct stack *s)
-{
-	struct checkpoint *c = &s->checkpoint;
-	int64_t closes = self.shard->operation[STATE_OP_STDIO_CLOSE].count;
-	int known = c->opened < OPENED ? c->opened : OPENED;
-	if (closes == c->closes)
-		return;
-	c->closes = closes;
-	for (int n = 0; n < known; n++)
-		if (c->file[n].written)
-			c->file[n] = (struct opened){0};
-	note_close(s);
-}
-
 /* An open, or a question about a file: it may be written next. */
-static void note_open(struct checkpoint *c, struct opened *o, uint64_t file, double start)
+static void note_open(struct checkpoint *c, struct opened *o, uint64_t file, const struct lines_call *call)
 {
+	double *busy = &self.shard->timeline.busy[IO_META], took = call->end - call->start;
 	if (o && o->written)
 		return;
 	if (!c->begun && lock_take_deep(&phase_lock)) {
+		*busy -= took; /* what the thread did before goes to its phase, the call itself is the checkpoint's */
 		phase_settle(self.shard);
+		*busy += took;
 		lock_drop_deep(&phase_lock);
 	}
 	if (!o)
 		o = &c->file[c->opened++ % OPENED];
-	*o = (struct opened){file, start, phase_processor(), false};
+	*o = (struct opened){file, call->start, phase_processor(), false};
 }
 
 static void begin_file(struct checkpoint *c, const struct opened *o)
@@ -227,14 +215,13 @@ static void on_call(const struct file *f, const struct lines_call *call)
 	struct stack *s = self.shared || !self.shard ? NULL : &phase_stacks[phase_number(self.shard)];
 	if (!s || !s->checkpoint.between || call->op == IO_READ)
 		return;
-	note_streams(s);
 	struct checkpoint *c = &s->checkpoint;
 	struct opened *o = find_opened(c, f->name->id);
 	int64_t renames = self.shard->operation[STATE_OP_POSIX_RENAME].count;
 	bool renamed = call->op == IO_META && renames != c->renames;
 	c->renames = renames;
 	if (call->op == IO_META && call->calls && !renamed) {
-		note_open(c, o, f->name->id, call->start);
+		note_open(c, o, f->name->id, call);
 		return;
 	}
 	if (!goes_on(c, o, call, renamed))
@@ -259,6 +246,5 @@ void checkpoint_look(struct stack *s)
 	if (waits)
 		return;
 	s->checkpoint.renames = self.shard->operation[STATE_OP_POSIX_RENAME].count;
-	s->checkpoint.closes = self.shard->operation[STATE_OP_STDIO_CLOSE].count;
 	lines_also = on_call;
 }

@@ -13,6 +13,7 @@
 #include "thread.h"
 #include "config.h"
 #include "life.h"
+#include "lines.h"
 #include "site.h"
 #include "store.h"
 #include "sys.h"
@@ -95,6 +96,7 @@ static void count_open(struct stdio_file *f, bool from_descriptor, double start,
 	r->open_end_timestamp = end;
 	FILE_TIME(f, IO_META, start, end);
 	lock_drop(&f->lock);
+	LINES_ALSO(f, WRITTEN_STDIO, IO_META, 1, 0, start, end);
 }
 
 static void open_path(FILE *f, const char *path, const char *mode, double start, double end)
@@ -280,6 +282,8 @@ void stdio_on_close(struct stdio_span s, int result)
 	if (s.stream->file)
 		close_record(s.stream->file, s.start, end);
 	stdio_count(s, STATE_OP_STDIO_CLOSE, IO_META, result, end);
+	if (s.stream->file)
+		LINES_ALSO(s.stream->file, WRITTEN_STDIO, IO_META, 0, 0, s.start, end);
 	stream_release(s.stream);
 	self_leave();
 }

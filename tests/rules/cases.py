@@ -102,7 +102,8 @@ def checkpointing_loop(longest: float) -> Job:
         {"phase": "loader: checkpoint/sync", "count": 4, "time": 0.5 * longest, "write_time": 0.5 * longest},
     ]
     rows[1] |= {"processor_time": 3.0, "bytes_written": 8 * GiB}
-    job.section("phases", *({"write_time": 0.0, "processor_time": -1.0, **common, **row} for row in rows))
+    for row in rows:
+        job.section("phases", {"write_time": 0.0, "longest": 0.0, "processor_time": -1.0, **common, **row})
     return job.posix("/scratch/state", 0, write={MiB: 8192}, write_time=2.0 + 0.5 * longest)
 
 

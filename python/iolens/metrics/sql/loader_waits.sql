@@ -108,7 +108,7 @@ WITH phase AS (
 ), shared AS (
     SELECT *, starting + first_start AS start_time, first_batch + next_batch - first_start - hand_time AS rest_of_wait,
         coalesce(made_io / nullif(made_time, 0), 0) AS io_part, coalesce(made_processor / nullif(made_time, 0), 0) AS processor_part,
-        coalesce(least(h.seconds, made_processor) / nullif(made_time, 0), 0) AS hdf5_part,
+        coalesce(least(coalesce(h.seconds, 0), made_time - made_io) / nullif(made_time, 0), 0) AS hdf5_part,
         greatest(0, loop - wait) / batches AS step_time, hand_time / batches AS hand,
         CASE WHEN cpus > 0 THEN greatest(1, cpus - least(1, coalesce(all_processor / nullif(life, 0), 0))) END AS free
     FROM known LEFT JOIN (SELECT log, host, max(number) AS cpus FROM platform WHERE name = 'cpus_allowed' GROUP BY log, host) USING (log, host)
@@ -139,8 +139,8 @@ WITH phase AS (
 )
 SELECT s.log, s.rank, batches::BIGINT AS batches, loop, wait, wait / nullif(loop, 0) AS share, starting, first_batch, next_batch, ending,
     start_time, ending AS end_time, hand_time, rest_of_wait * io_part AS read_time,
-    rest_of_wait * hdf5_part AS hdf5_time, rest_of_wait * (processor_part - hdf5_part) AS processor_time,
-    rest_of_wait * greatest(0, 1 - io_part - processor_part) AS other_time,
+    rest_of_wait * hdf5_part AS hdf5_time, rest_of_wait * greatest(0, processor_part - hdf5_part) AS processor_time,
+    rest_of_wait * greatest(0, 1 - io_part - greatest(processor_part, hdf5_part)) AS other_time,
     coalesce(k.work - l.least, 0) AS others_time, CASE WHEN others_time >= $late * loop THEN l.slowest END AS waits_for,
     workers::BIGINT AS workers, batch_time, step_time, better::BIGINT AS better, low AS better_low, high AS better_high, mount, file_system, place
 FROM shared AS s LEFT JOIN better AS b USING (log, rank) LEFT JOIN tried AS t ON t.log = s.log AND t.rank = s.rank AND t.tried = b.better
