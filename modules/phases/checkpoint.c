@@ -169,6 +169,21 @@ static void note_close(struct stack *s)
 	}
 }
 
+/* Closes of streams are only counted: what was written is closed then, at the latest. */
+static void note_streams(struct stack *s)
+{
+	struct checkpoint *c = &s->checkpoint;
+	int64_t closes = self.shard->operation[STATE_OP_STDIO_CLOSE].count;
+	int known = c->opened < OPENED ? c->opened : OPENED;
+	if (closes == c->closes)
+		return;
+	c->closes = closes;
+	for (int n = 0; n < known; n++)
+		if (c->file[n].written)
+			c->file[n] = (struct opened){0};
+	note_close(s);
+}
+
 /* An open, or a question about a file: it may be written next. */
 static void note_open(struct checkpoint *c, struct opened *o, uint64_t file, const struct lines_call *call)
 {
@@ -215,6 +230,7 @@ static void on_call(const struct file *f, const struct lines_call *call)
 	struct stack *s = self.shared || !self.shard ? NULL : &phase_stacks[phase_number(self.shard)];
 	if (!s || !s->checkpoint.between || call->op == IO_READ)
 		return;
+	note_streams(s);
 	struct checkpoint *c = &s->checkpoint;
 	struct opened *o = find_opened(c, f->name->id);
 	int64_t renames = self.shard->operation[STATE_OP_POSIX_RENAME].count;
@@ -246,5 +262,6 @@ void checkpoint_look(struct stack *s)
 	if (waits)
 		return;
 	s->checkpoint.renames = self.shard->operation[STATE_OP_POSIX_RENAME].count;
+	s->checkpoint.closes = self.shard->operation[STATE_OP_STDIO_CLOSE].count;
 	lines_also = on_call;
 }

@@ -50,7 +50,7 @@ struct checkpoint {
 	double counted;             /* s: up to here it is in the table; */
 	double processor;           /* s of the thread then, -1 = not known; */
 	struct done done[CHECKPOINT_PARTS];
-	int64_t renames; /* when a call was looked at last */
+	int64_t renames, closes; /* when a call was looked at last */
 };
 
 /* Of a thread, by its shard. */

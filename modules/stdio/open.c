@@ -83,6 +83,12 @@ static void enter_class(FILE *f, enum state_class_id class)
 	enter_stream(f, NULL, class, 0, false);
 }
 
+/* Opens are not recorded by line, but looked at. Inside self_enter. */
+__attribute__((noinline, cold)) static void look_at(struct stdio_file *f, double start, double end)
+{
+	lines_also(&f->file, &(const struct lines_call){WRITTEN_STDIO, IO_META, 1, 0, start, end});
+}
+
 static void count_open(struct stdio_file *f, bool from_descriptor, double start, double end)
 {
 	struct stdio_record *r = f->record;
@@ -96,7 +102,8 @@ static void count_open(struct stdio_file *f, bool from_descriptor, double start,
 	r->open_end_timestamp = end;
 	FILE_TIME(f, IO_META, start, end);
 	lock_drop(&f->lock);
-	LINES_ALSO(f, WRITTEN_STDIO, IO_META, 1, 0, start, end);
+	if (__builtin_expect(lines_also != NULL, 0))
+		look_at(f, start, end);
 }
 
 static void open_path(FILE *f, const char *path, const char *mode, double start, double end)
@@ -282,8 +289,6 @@ void stdio_on_close(struct stdio_span s, int result)
 	if (s.stream->file)
 		close_record(s.stream->file, s.start, end);
 	stdio_count(s, STATE_OP_STDIO_CLOSE, IO_META, result, end);
-	if (s.stream->file)
-		LINES_ALSO(s.stream->file, WRITTEN_STDIO, IO_META, 0, 0, s.start, end);
 	stream_release(s.stream);
 	self_leave();
 }

@@ -23,13 +23,6 @@ void lines_add(const struct file *f, const struct lines_call *c);
 /* A module that looks at them, too; NULL = there is none. Set once. */
 extern void (*lines_also)(const struct file *f, const struct lines_call *c) __attribute__((visibility("hidden")));
 
-/* Opens and closes of streams are not recorded by line. Without a lock. */
-#define LINES_ALSO(f, ...)                                                               \
-	do {                                                                             \
-		if (__builtin_expect(lines_also != NULL, 0))                             \
-			lines_also(&(f)->file, &(const struct lines_call){__VA_ARGS__}); \
-	} while (0)
-
 /* Calls of one kind to a file of the calling thread, if it may be in Python code. Others pay two instructions. */
 #define LINES(f, ...)                                                                   \
 	do {                                                                            \

@@ -222,11 +222,12 @@ for n in steps(range(50)):
 
 LIBRARIES = {
     "numpy": "import numpy\ndef save(n): numpy.savez(f'state{n}.npz', a=numpy.ones(200_000), b=numpy.ones(50_000))",
-    "torch": "import torch\ndef save(n): torch.save({'a': torch.ones(500_000)}, 'state.pt')",
+    "torch": "import torch\nstate = {'a': torch.ones(500_000)}\ndef save(n): torch.save(state, 'state.pt')",
     "pickle": "import pickle\ndef save(n): pickle.dump([bytes(200_000)] * 10, open('state', 'wb'))",
     "safetensors": """\
 import numpy, safetensors.numpy
-def save(n): safetensors.numpy.save_file({'a': numpy.ones(250_000)}, 'state.safetensors')""",
+state = {'a': numpy.ones(250_000)}
+def save(n): safetensors.numpy.save_file(state, 'state.safetensors')""",
     "h5py": "import h5py\ndef save(n):\n    with h5py.File('state.h5', 'w') as f: f['a'] = [1.0] * 250_000",
 }
 
