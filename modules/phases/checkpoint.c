@@ -133,7 +133,8 @@ static void end_file(struct stack *s)
 void checkpoint_end(struct stack *s)
 {
 	struct checkpoint *c = &s->checkpoint;
-	if (!self.shard || s != &phase_stacks[phase_number(self.shard)])
+	bool any = c->begun || c->row || c->opened;
+	if (!any || !self.shard || s != &phase_stacks[phase_number(self.shard)])
 		return;
 	end_file(s);
 	if (c->row) {

@@ -11,11 +11,6 @@ struct stack *phase_stacks; /* under the lock */
 struct lock phase_lock;
 static int leader = -1; /* the stack for threads that have no phase of their own; under the lock */
 
-int phase_number(const struct state_shard *s)
-{
-	return (int)(s - store_state()->shard);
-}
-
 struct state_phases *phase_table(void)
 {
 	return &store_state()->optional.phases;

@@ -7,6 +7,7 @@
 
 #include "lock.h"
 #include "process_state.h"
+#include "store.h"
 
 enum { DEEP = 16, OPENED = 8, CHECKPOINT_PARTS = 2 };
 
@@ -65,10 +66,15 @@ struct stack {
 extern struct stack *phase_stacks __attribute__((visibility("hidden")));
 extern struct lock phase_lock __attribute__((visibility("hidden")));
 
+/* Of a thread's stack. */
+static inline int phase_number(const struct state_shard *s)
+{
+	return (int)(s - store_state()->shard);
+}
+
 /* The rest holds the lock. */
 
 bool phase_have_room(void);
-int phase_number(const struct state_shard *s);
 struct state_phases *phase_table(void);
 
 /* Row of a phase by its name and the row around it, plus 1. The last row is that of all for which there is none. */
