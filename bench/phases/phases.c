@@ -38,6 +38,14 @@ static void deep(long n)
 	phase(n);
 }
 
+/* What a step of a training loop takes more: its wait, whose processor time is asked. */
+static void wait_for_batch(long n)
+{
+	(void)n;
+	iolens_phase_begin("loader: next batch");
+	iolens_phase_end("loader: next batch");
+}
+
 static void range(long n)
 {
 	(void)n;
@@ -48,7 +56,7 @@ static void range(long n)
 static const struct {
 	const char *name;
 	void (*run)(long n);
-} kinds[] = {{"phase", phase}, {"sixtieth", sixtieth}, {"deep", deep}, {"range", range}};
+} kinds[] = {{"phase", phase}, {"sixtieth", sixtieth}, {"deep", deep}, {"wait", wait_for_batch}, {"range", range}};
 
 int main(int argc, char **argv)
 {

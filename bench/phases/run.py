@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-KINDS = ["phase", "sixtieth", "deep", "range"]
+KINDS = ["phase", "sixtieth", "deep", "wait", "range"]
 FEW, MANY = 1000, 3000
 
 

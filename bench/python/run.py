@@ -1,4 +1,4 @@
-"""What observing adds to a call of mpi4py, h5py and netCDF4, in processor time.
+"""What observing adds to a call of mpi4py, h5py and netCDF4, and to a step of a PyTorch loop, in processor time.
 
 `python bench/python/run.py [--rounds N] [--only WORD]`: one process, bare and observed in turn; the median of the
 rounds in ns of a call. pip is this interpreter with its packages, under both MPIs; Debian is /usr/bin/python3, whose
@@ -73,6 +73,12 @@ timed({call}, 5000)
 f.close()
 """
 
+TORCH = """
+from torch.utils.data import DataLoader
+loader = iter(DataLoader(range(30000), batch_size=None, num_{call}))
+timed(lambda i: next(loader), 5000)
+"""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -91,6 +97,7 @@ def rows() -> Iterator[Row]:
         ("mpi4py", MPI4PY, ("Write_at", "Read_at")),
         ("h5py", H5PY, ("write", "read")),
         ("netCDF4", NETCDF4, ("write", "read")),
+        ("torch", TORCH, ("workers=0", "workers=1")),
     ):
         for place in PYTHONS:
             for mpi in MPIS if (package, place) == ("mpi4py", "pip") else ("",):

@@ -126,11 +126,12 @@ struct digest_hdf5 {
 	double together;     /* s during which at least one of these processes ran, as a part of their run times */
 };
 
-/* The training loop that waits longest for its data (phases `loader: ...`, docs/decisions/0053-loaders.md). */
+/* A training loop (phases `loader: ...`, docs/decisions/0053-loaders.md). */
 struct digest_loop {
 	int64_t rank;
-	double wait;         /* s */
-	double began, ended; /* s since the job's start: its first wait, its last */
+	double wait;         /* s, for its data */
+	double checkpoints;  /* s, writing its state */
+	double began, ended; /* s since the job's start: its first of both, its last */
 };
 
 struct digest {
@@ -153,7 +154,7 @@ struct digest {
 	struct digest_late late;   /* not in `io`; where it is measured */
 	struct digest_locks locks; /* likewise */
 	struct digest_hdf5 hdf5;
-	struct digest_loop loop;
+	struct digest_loop loop, writer; /* that waits longest, that takes longest for checkpoints */
 	double in_pipes; /* s of waiting for the other end of named pipes, not in `io`; where that is estimated */
 	bool estimated;  /* it is not measured: of records, of what the program called itself */
 	bool mpi;

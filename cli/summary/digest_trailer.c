@@ -423,17 +423,22 @@ static void read_timeline(struct digest *d, struct trailer *trailer, const struc
 
 /* ---- waits for data ---- */
 
-/* A phase in which a loop waits for its loader, and not one within such a phase. */
-static bool is_wait(const char *phase, size_t n)
+/* What a loop does for its loader in a phase, as "next batch", where that is not within such a phase; NULL: nothing. */
+static const char *of_loader(const char *phase, size_t n)
 {
-	static const char loader[] = "loader: ", work[] = "loader: fetch";
+	static const char loader[] = "loader: ";
 	for (size_t at = 0, end; at < n; at = end + 1) {
 		const char *slash = memchr(phase + at, '/', n - at);
 		end = slash ? (size_t)(slash - phase) : n;
 		if (end - at >= sizeof loader - 1 && !memcmp(phase + at, loader, sizeof loader - 1))
-			return end == n && (n - at != sizeof work - 1 || memcmp(phase + at, work, n - at) != 0);
+			return end == n ? phase + at + sizeof loader - 1 : NULL;
 	}
-	return false;
+	return NULL;
+}
+
+static bool is_word(const char *word, const char *end, const char *is)
+{
+	return (size_t)(end - word) == strlen(is) && !memcmp(word, is, strlen(is));
 }
 
 /* Rows of a process follow each other. */
@@ -444,15 +449,18 @@ static void read_phases(struct digest *d, struct trailer *trailer, const struct 
 	for (uint64_t row = 0; row < trailer_rows(t); row++) {
 		size_t n;
 		const char *phase = trailer_text(t, row, trailer_field(t, "phase"), 0, &n);
-		if (!phase || !is_wait(phase, n) || I64("count") <= 0)
+		const char *word = phase ? of_loader(phase, n) : NULL;
+		if (!word || is_word(word, phase + n, "fetch") || I64("count") <= 0)
 			continue;
 		if (I64("rank") != one.rank)
-			one = (struct digest_loop){I64("rank"), 0, F64("first"), F64("last")};
-		one.wait += F64("time");
+			one = (struct digest_loop){.rank = I64("rank"), .began = F64("first"), .ended = F64("last")};
+		*(is_word(word, phase + n, "checkpoint") ? &one.checkpoints : &one.wait) += F64("time");
 		one.began = F64("first") < one.began ? F64("first") : one.began;
 		one.ended = F64("last") > one.ended ? F64("last") : one.ended;
 		if (one.wait > d->loop.wait)
 			d->loop = one;
+		if (one.checkpoints > 0 && (one.rank == d->writer.rank || one.checkpoints > d->writer.checkpoints))
+			d->writer = one;
 	}
 }
 

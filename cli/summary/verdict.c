@@ -383,15 +383,23 @@ static void say(struct text *t, const struct digest *d, double share)
 		add(t, "; I/O takes only %.1f of %.1f s", d->io.total, d->run_time);
 }
 
+/* Less is no news. */
+static void add_of_loop(struct text *t, const struct digest *d, const struct digest_loop *l, double time,
+			const char *before, const char *behind)
+{
+	if (time < LOOK * d->run_time || l->ended <= l->began)
+		return;
+	add(t, "%s", before);
+	add_share(t, time < l->ended - l->began ? time / (l->ended - l->began) : 1);
+	add(t, "%s", behind);
+}
+
 /* Whatever it waits for: an accelerator that it feeds is idle meanwhile. */
 static void add_loop(struct text *t, const struct digest *d)
 {
-	const struct digest_loop *l = &d->loop;
-	if (l->wait < LOOK * d->run_time || l->ended <= l->began)
-		return;
-	add(t, "; the training loop waited ");
-	add_share(t, l->wait < l->ended - l->began ? l->wait / (l->ended - l->began) : 1);
-	add(t, " of its time for data");
+	add_of_loop(t, d, &d->loop, d->loop.wait, "; the training loop waited ", " of its time for data");
+	add_of_loop(t, d, &d->writer, d->writer.checkpoints, "; the training loop stood still ",
+		    " of its time for checkpoints");
 }
 
 /* Why it is not known. */

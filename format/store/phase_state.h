@@ -71,6 +71,16 @@ static inline bool phase_state_of_loader(const char *name)
 	return !begin[n];
 }
 
+/* A loop waits in it, as in all of a loader but what its workers do. */
+static inline bool phase_state_of_wait(const char *name)
+{
+	static const char work[] = "loader: fetch";
+	size_t n = 0;
+	while (work[n] && name[n] == work[n])
+		n++;
+	return phase_state_of_loader(name) && (work[n] || name[n]);
+}
+
 /* Adds what is between the two. */
 void phase_state_add(struct state_phase_io *to, const struct state_phase_io *before, const struct state_phase_io *now);
 

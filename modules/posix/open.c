@@ -434,21 +434,8 @@ static void settle_all(struct posix_open *o, double start, int fd)
 		posix_settle(s, op, start);
 }
 
-__attribute__((noinline)) static void close_unusual(struct posix_open *o, double start, double end, int fd)
+static inline void count_close(struct posix_open *o, struct posix_file *f, double start, double end)
 {
-	if (self.sampled)
-		settle_all(o, start, fd);
-	self_enter();
-	LINES(o->file, kind.slot, IO_META, 0, 0, start, end);
-	self_leave();
-}
-
-void posix_closed(struct posix_open *o, double start, int fd)
-{
-	double end = clock_now();
-	struct posix_file *f = o->file;
-	if (__builtin_expect(self_settles(), 0))
-		close_unusual(o, start, end, fd);
 	self_enter();
 	if (lock_take(&f->lock)) {
 		file_stamp(&f->record->close_start_timestamp, &f->record->close_end_timestamp, start, end);
@@ -458,6 +445,26 @@ void posix_closed(struct posix_open *o, double start, int fd)
 	posix_open_release((uintptr_t)o);
 	operation_count(STATE_OP_POSIX_CLOSE, IO_META, false, 0, start, end);
 	self_leave();
+}
+
+__attribute__((noinline)) static void close_unusual(struct posix_open *o, double start, double end, int fd)
+{
+	if (self.sampled)
+		settle_all(o, start, fd);
+	struct posix_file *f = o->file;
+	count_close(o, f, start, end);
+	self_enter();
+	LINES(f, kind.slot, IO_META, 0, 0, start, end);
+	self_leave();
+}
+
+void posix_closed(struct posix_open *o, double start, int fd)
+{
+	double end = clock_now();
+	if (__builtin_expect(self_settles(), 0))
+		close_unusual(o, start, end, fd);
+	else
+		count_close(o, o->file, start, end);
 }
 
 void posix_on_dup(struct span s, int fd)

@@ -13,6 +13,7 @@
 #include "thread.h"
 #include "config.h"
 #include "life.h"
+#include "lines.h"
 #include "site.h"
 #include "store.h"
 #include "sys.h"
@@ -82,6 +83,12 @@ static void enter_class(FILE *f, enum state_class_id class)
 	enter_stream(f, NULL, class, 0, false);
 }
 
+/* Opens are not recorded by line, but looked at. Inside self_enter. */
+__attribute__((noinline, cold)) static void look_at(struct stdio_file *f, double start, double end)
+{
+	lines_also(&f->file, &(const struct lines_call){WRITTEN_STDIO, IO_META, 1, 0, start, end});
+}
+
 static void count_open(struct stdio_file *f, bool from_descriptor, double start, double end)
 {
 	struct stdio_record *r = f->record;
@@ -95,6 +102,8 @@ static void count_open(struct stdio_file *f, bool from_descriptor, double start,
 	r->open_end_timestamp = end;
 	FILE_TIME(f, IO_META, start, end);
 	lock_drop(&f->lock);
+	if (__builtin_expect(lines_also != NULL, 0))
+		look_at(f, start, end);
 }
 
 static void open_path(FILE *f, const char *path, const char *mode, double start, double end)

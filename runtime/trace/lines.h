@@ -20,6 +20,9 @@ struct lines_call {
 /* Inside self_enter; a file's lock may be held. Only of a thread that is `lined`. */
 void lines_add(const struct file *f, const struct lines_call *c);
 
+/* A module that looks at them, too; NULL = there is none. Set once. */
+extern void (*lines_also)(const struct file *f, const struct lines_call *c) __attribute__((visibility("hidden")));
+
 /* Calls of one kind to a file of the calling thread, if it may be in Python code. Others pay two instructions. */
 #define LINES(f, ...)                                                                   \
 	do {                                                                            \

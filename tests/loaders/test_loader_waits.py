@@ -207,3 +207,111 @@ with phase("train"):
     assert row["batches"] == 3 and 0 < row["read_time"] <= row["wait"] * 1.001
     processor = {row["phase"]: float(row["processor_time"]) for row in seen.sections["phases"]}
     assert processor["train"] == -1 and processor["train/loader: first batch"] > 0
+
+
+RANKS = """\
+import json, multiprocessing, os, sys, time
+from iolens.phases import end, steps
+def batches(pause):
+    for _ in range(40):
+        time.sleep(pause)
+        yield None
+def train(pause, barrier, results):
+    worked, began = 0, time.monotonic()
+    for _ in steps(batches(pause)):
+        before = time.monotonic()
+        time.sleep(0.005)
+        barrier.wait()
+        worked += time.monotonic() - before
+    results.put((os.getpid(), pause, worked, time.monotonic() - began))
+end()  # nothing; what it imports is there
+context, pauses = multiprocessing.get_context("fork"), json.loads(sys.argv[1])
+barrier, results = context.Barrier(len(pauses)), context.SimpleQueue()
+ranks = [context.Process(target=train, args=(pause, barrier, results)) for pause in pauses]
+for rank in ranks:
+    rank.start()
+found = [results.get() for _ in ranks]
+for rank in ranks:
+    rank.join()
+json.dump(found, sys.stdout)
+"""
+
+
+@pytest.mark.parametrize("pauses", [[0.002, 0.03, 0.002], [0.02, 0.02]])
+def test_which_process_makes_the_others_wait(observe: Observe, tmp_path: Path, pauses: list[float]) -> None:
+    """Steps that end together, as those of several accelerators."""
+    seen = observe([sys.executable, "-c", RANKS, json.dumps(pauses)], cwd=tmp_path)
+    assert seen.done.returncode == 0, seen.done.stderr.decode()
+    true = {pid: values for pid, *values in json.loads(seen.done.stdout)}
+    ranks = {int(row["rank"]): int(row["pid"]) for row in seen.sections["process"]}
+    with Dataset([seen.log]) as data:
+        rows = data.metric("loader_waits")
+        message = {f.rule: f.message for f in find(data)}["loader_waits"]
+    assert len(rows) == len(pauses)
+    late = {row["rank"] for row in rows if true[ranks[row["rank"]]][0] == max(pauses)}
+    least = min(worked for _, worked, _ in true.values())
+    for row in rows:
+        _, worked, loop = true[ranks[row["rank"]]]
+        assert row["others_time"] / row["loop"] == pytest.approx((worked - least) / loop, abs=0.05)
+        if len(late) == 1:
+            assert row["waits_for"] == (None if row["rank"] in late else min(late))
+    assert (f"For this process (rank {min(late)}), 2 others wait in their steps, up to " in message) == (
+        len(late) == 1
+    )
+
+
+HDF5 = """\
+import sys, time
+import h5py
+from copied import steps
+def burn(seconds):
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+def batches():
+    global read, burned, ran
+    with h5py.File("samples.h5") as f:
+        for n in range(20):
+            before, processor = time.monotonic(), time.thread_time()
+            f["x"][n]
+            middle = time.monotonic()
+            burn(float(sys.argv[1]))
+            read, burned = read + middle - before, burned + time.monotonic() - middle
+            ran += time.thread_time() - processor
+            yield n
+read = burned = ran = 0
+began = time.monotonic()
+for _ in steps(batches()):
+    time.sleep(0.01)
+print(read, burned, time.monotonic() - began, ran / (read + burned))
+"""
+
+MAKE = """\
+import h5py, numpy
+data = numpy.random.default_rng(1).integers(0, 16, (20, 1_000_000), dtype="u1")
+with h5py.File("samples.h5", "w") as f:
+    f.create_dataset("x", data=data, chunks=(1, 1_000_000), compression="gzip", compression_opts=1)
+"""
+
+
+@pytest.mark.parametrize(("burn", "cause"), [(0.002, "in HDF5 itself"), (0.03, "on the processor")])
+def test_decompression_is_hdf5_s_own(observe: Observe, tmp_path: Path, burn: float, cause: str) -> None:
+    python = "/usr/bin/python3"
+    if subprocess.run([python, "-c", "import h5py"], check=False, capture_output=True).returncode:
+        pytest.skip(f"h5py is not installed for {python}")
+    copied = Path(__file__).parents[2] / "python" / "iolens" / "phases.py"
+    (tmp_path / "copied.py").write_bytes(copied.read_bytes())
+    (tmp_path / "train.py").write_text(HDF5)
+    subprocess.run([python, "-c", MAKE], cwd=tmp_path, check=True)
+    seen = observe([python, "train.py", str(burn)], cwd=tmp_path)
+    assert seen.done.returncode == 0, seen.done.stderr.decode()
+    read, burned, loop, ran = (float(word) for word in seen.done.stdout.split())
+    with Dataset([seen.log]) as data:
+        (row,) = data.metric("loader_waits")
+        found = {f.rule: f for f in find(data)}["loader_waits"]
+    assert (row["hdf5_time"] + row["read_time"]) / row["loop"] == pytest.approx(read / loop, abs=0.05)
+    assert row["hdf5_time"] > row["read_time"]
+    if ran > 0.9:  # nothing else had the processor
+        assert row["processor_time"] / row["loop"] == pytest.approx(burned / loop, abs=0.05)
+        assert cause in found.message.split("): ")[1].split(", ")[0]
+    assert any("chunk cache" in advice.text for advice in found.advice)

@@ -86,7 +86,35 @@ def waiting_loop(next_batch: float) -> Job:
     return job
 
 
+def checkpointing_loop(longest: float) -> Job:
+    """A training loop of 80 s that stands still 4 times; the last time so long."""
+    job = Job(nprocs=1).section("process", process(0))
+    common = {"rank": 0, "first": 4.0, "last": 84.0, "read_time": 0.0, "meta_time": 0.0, "bytes_written": 0}
+    rows: list[dict[str, Any]] = [
+        {"phase": "loader: next batch", "count": 100, "time": 1.0, "longest": 0.01},
+        {
+            "phase": "loader: checkpoint",
+            "count": 4,
+            "time": 3 + longest,
+            "longest": longest,
+            "write_time": 2.0,
+        },
+        {"phase": "loader: checkpoint/sync", "count": 4, "time": 0.5 * longest, "write_time": 0.5 * longest},
+    ]
+    rows[1] |= {"processor_time": 3.0, "bytes_written": 8 * GiB}
+    for row in rows:
+        job.section("phases", {"write_time": 0.0, "longest": 0.0, "processor_time": -1.0, **common, **row})
+    return job.posix("/scratch/state", 0, write={MiB: 8192}, write_time=2.0 + 0.5 * longest)
+
+
 SUMMARY: dict[str, Case] = {
+    "checkpoint_stalls": (
+        checkpointing_loop(9.0),
+        "The training loop stood still 15 % of its time for 4 checkpoints (12 s; the longest took 9 s): 6 % forcing "
+        "it to storage (fsync), 4 % serializing, 3 % waiting for something else, 2 % writing. 8 GiB were written, "
+        "at 1.2 GiB/s while it wrote.",
+        checkpointing_loop(0.5),
+    ),
     "loader_waits": (
         waiting_loop(28.0),
         "The training loop waited 40 % of its time for data (32 s): 18 % reading /scratch (lustre), "

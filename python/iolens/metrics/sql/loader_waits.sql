@@ -5,9 +5,12 @@
 --   seconds from its first wait to its last; wait: of these, waiting; share: wait / loop. starting (iter() of the
 --   loader), first_batch, next_batch and ending are its parts by what was waited for. The parts by cause add up to it,
 --   too: start_time (starting workers and their imports, up to the first one's first batch), end_time, hand_time (the
---   loop's own process takes a batch over), read_time, processor_time and other_time: what the workers did, or the loop
---   itself where it has none, as their batches take on average. read_time: in calls on files; processor_time: decoding
---   and the like, without these calls; other_time: sockets, locks, sleeps. workers: how many processes that made
+--   loop's own process takes a batch over), read_time, hdf5_time, processor_time and other_time: what the workers did,
+--   or the loop itself where it has none, as their batches take on average. read_time: in calls on files; hdf5_time: in
+--   HDF5 itself (decompression, conversion, chunks); processor_time: decoding and the like, without both; other_time:
+--   sockets, locks, sleeps. others_time: of loops with about as many batches at the same time (a process for each
+--   accelerator), seconds that this one's steps, without waits and checkpoints, take longer than those of the process
+--   where they are shortest: waits_for, for which it waits in its steps; null where that is less than $late. workers: how many processes that made
 --   batches lived at the same time, at most. batch_time: seconds that a batch takes in a worker; step_time: that the loop
 --   works on one. better: the number of workers that takes most of the wait away, null if no other one does;
 --   better_low, better_high: how long the loop would have waited then. mount, file_system, place: where the workers
@@ -17,13 +20,17 @@
 -- needs: phases, process
 -- caveats: processor_time and other_time do not tell threads of one process apart. Workers without `loader: fetch`
 --   (processes that the loop's process started, if that is mostly asleep in its waits) count with all they did. In MPI
---   jobs all workers are one, and there is no estimate. better is an estimate: low if reading gets
+--   jobs all workers are one, and there is no estimate. hdf5_time of a loop without workers is that of its process's
+--   reads, also outside of the waits. others_time supposes that processes compute equally fast, and
+--   that one of them is late in most steps: where they are late in turn, it is less than the truth. better is an estimate: low if reading gets
 --   faster with each worker, high if it does not; no more processors than the job may use.
 -- source: iolens
 -- threshold most = 64: workers that are considered
 -- threshold blocked = 50 %: of a loop's wait in its own work, from which it needs no workers that nothing marks
 -- threshold idle = 1 %: of a process's life that it works, below which it is no worker
 -- threshold worth = 2 %: of the loop, by which more workers must be better than fewer
+-- threshold alike = 90 %: of the batches of the process with most, at least: else loops are not of one training
+-- threshold late = 5 %: of a loop, from which it waits for another process
 WITH phase AS (
     SELECT *, substr('/' || phase, strpos('/' || phase, '/loader: ') + 9) AS rest, split_part(rest, '/', 1) AS kind, NOT contains(rest, '/') AS outermost
     FROM phases WHERE contains('/' || phase, '/loader: ')
@@ -31,7 +38,7 @@ WITH phase AS (
     SELECT log, rank, kind, coalesce(sum(count) FILTER (outermost), 0) AS n, coalesce(sum(time) FILTER (outermost), 0) AS time,
         min("first") FILTER (outermost AND count > 0) AS began, max("last") FILTER (outermost AND count > 0) AS ended,
         sum(read_time + write_time + meta_time) AS io, sum(greatest(0, processor_time)) FILTER (outermost) AS processor
-    FROM phase WHERE kind IN ('start', 'first batch', 'next batch', 'end', 'fetch') GROUP BY log, rank, kind HAVING n > 0
+    FROM phase WHERE kind IN ('start', 'first batch', 'next batch', 'end', 'fetch', 'checkpoint') GROUP BY log, rank, kind HAVING n > 0
 ), image AS (
     SELECT log, rank, any_value(host) AS host, any_value(pid) AS pid, any_value(parent) AS parent, min("start") AS began, max("end") AS ended, sum(io_time) AS io,
         sum(greatest(0, user_time) + greatest(0, system_time)) AS processor
@@ -39,7 +46,8 @@ WITH phase AS (
 ), consumer AS (
     SELECT log, rank, any_value(host) AS host, any_value(pid) AS pid, sum(n) FILTER (kind IN ('first batch', 'next batch')) AS batches,
         coalesce(sum(n) FILTER (kind = 'first batch'), 0) AS epochs,
-        min(k.began) AS began, max(k.ended) AS ended, sum(time) AS wait,
+        min(k.began) FILTER (kind <> 'checkpoint') AS began, max(k.ended) FILTER (kind <> 'checkpoint') AS ended, max(k.ended) AS last,
+        sum(time) FILTER (kind <> 'checkpoint') AS wait, coalesce(sum(time) FILTER (kind = 'checkpoint'), 0) AS checkpoints,
         coalesce(sum(time) FILTER (kind = 'start'), 0) AS starting, coalesce(sum(time) FILTER (kind = 'first batch'), 0) AS first_batch,
         coalesce(sum(time) FILTER (kind = 'next batch'), 0) AS next_batch, coalesce(sum(time) FILTER (kind = 'end'), 0) AS ending,
         coalesce(sum(k.io) FILTER (kind IN ('first batch', 'next batch')), 0) AS own_io,
@@ -71,6 +79,17 @@ WITH phase AS (
 ), made AS (
     SELECT log, rank, sum(n) AS n, sum(time) AS time, sum(least(io, time)) AS io, sum(least(processor, time - least(io, time))) AS processor,
         bool_or(marked) AS marked FROM worker WHERE time > 0 GROUP BY log, rank
+), decoded AS (
+    SELECT log, rank, greatest(0, sum(seconds)) AS seconds FROM (
+        SELECT log, rank, greatest(read_time, 0) + greatest(meta_time, 0) AS seconds FROM h5d WHERE file_rec_id <> 0
+        UNION ALL SELECT log, rank, greatest(meta_time, 0) FROM h5f WHERE (log, id) IN (SELECT (log, file_rec_id) FROM h5d)
+        UNION ALL SELECT log, rank, -greatest(read_time, 0) - greatest(meta_time, 0) FROM posix WHERE (log, id) IN (SELECT (log, file_rec_id) FROM h5d)
+    ) GROUP BY log, rank
+), in_hdf5 AS (
+    SELECT r.log, r.rank, sum(seconds) AS seconds FROM (
+        SELECT DISTINCT log, rank, worker AS maker FROM worker
+        UNION ALL SELECT log, rank, rank FROM consumer WHERE (log, rank) NOT IN (SELECT (log, rank) FROM worker)
+    ) AS r JOIN decoded AS d ON d.log = r.log AND d.rank = r.maker GROUP BY r.log, r.rank
 ), together AS (
     SELECT log, rank, max(n) AS workers FROM (
         SELECT w.log, w.rank, w.worker, count(*) AS n FROM worker AS w JOIN worker AS o ON o.log = w.log AND o.rank = w.rank AND o.alive <= w.alive AND o.dead > w.alive
@@ -89,9 +108,11 @@ WITH phase AS (
 ), shared AS (
     SELECT *, starting + first_start AS start_time, first_batch + next_batch - first_start - hand_time AS rest_of_wait,
         coalesce(made_io / nullif(made_time, 0), 0) AS io_part, coalesce(made_processor / nullif(made_time, 0), 0) AS processor_part,
+        coalesce(least(coalesce(h.seconds, 0), made_time - made_io) / nullif(made_time, 0), 0) AS hdf5_part,
         greatest(0, loop - wait) / batches AS step_time, hand_time / batches AS hand,
         CASE WHEN cpus > 0 THEN greatest(1, cpus - least(1, coalesce(all_processor / nullif(life, 0), 0))) END AS free
     FROM known LEFT JOIN (SELECT log, host, max(number) AS cpus FROM platform WHERE name = 'cpus_allowed' GROUP BY log, host) USING (log, host)
+    LEFT JOIN in_hdf5 AS h USING (log, rank)
 ), tried AS (
     SELECT s.log, s.rank, n AS tried, CASE WHEN workers = 0 THEN epochs * batch_time ELSE starting + first_batch + ending END AS fixed,
         batch_time * processor_part / least(n, coalesce(free, n)) + batch_time * (1 - processor_part - io_part) / n AS scaled,
@@ -101,6 +122,11 @@ WITH phase AS (
 ), better AS (
     SELECT t.log, t.rank, min(tried) AS better FROM tried AS t JOIN (SELECT log, rank, min(low) AS least FROM tried GROUP BY log, rank) USING (log, rank)
     JOIN shared AS s USING (log, rank) WHERE low <= least + $worth * loop AND low <= wait - $worth * loop GROUP BY t.log, t.rank
+), work AS (
+    SELECT log, rank, greatest(0, last - began - wait - checkpoints) AS work FROM shared
+), slowest AS (
+    SELECT log, arg_min(rank, work) AS slowest, min(work) AS least FROM work JOIN shared USING (log, rank)
+    GROUP BY log HAVING count(*) > 1 AND min(batches) >= $alike * max(batches) AND max(began) < min(ended)
 ), reader AS (
     SELECT log, rank, worker AS reads FROM worker UNION ALL SELECT log, rank, rank FROM shared WHERE workers = 0
 ), reading AS (
@@ -112,9 +138,12 @@ WITH phase AS (
     SELECT log, rank, arg_max(mount, seconds) AS mount, arg_max(file_system, seconds) AS file_system, arg_max(place, seconds) AS place FROM reading GROUP BY log, rank
 )
 SELECT s.log, s.rank, batches::BIGINT AS batches, loop, wait, wait / nullif(loop, 0) AS share, starting, first_batch, next_batch, ending,
-    start_time, ending AS end_time, hand_time, rest_of_wait * io_part AS read_time, rest_of_wait * processor_part AS processor_time,
-    rest_of_wait * greatest(0, 1 - io_part - processor_part) AS other_time,
+    start_time, ending AS end_time, hand_time, rest_of_wait * io_part AS read_time,
+    rest_of_wait * hdf5_part AS hdf5_time, rest_of_wait * greatest(0, processor_part - hdf5_part) AS processor_time,
+    rest_of_wait * greatest(0, 1 - io_part - greatest(processor_part, hdf5_part)) AS other_time,
+    coalesce(k.work - l.least, 0) AS others_time, CASE WHEN others_time >= $late * loop THEN l.slowest END AS waits_for,
     workers::BIGINT AS workers, batch_time, step_time, better::BIGINT AS better, low AS better_low, high AS better_high, mount, file_system, place
 FROM shared AS s LEFT JOIN better AS b USING (log, rank) LEFT JOIN tried AS t ON t.log = s.log AND t.rank = s.rank AND t.tried = b.better
 LEFT JOIN where_read AS w ON w.log = s.log AND w.rank = s.rank
+LEFT JOIN work AS k ON k.log = s.log AND k.rank = s.rank LEFT JOIN slowest AS l ON l.log = s.log
 ORDER BY s.log, s.rank
