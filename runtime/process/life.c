@@ -168,7 +168,6 @@ static void start_observing(int argc, char **argv, char **environment)
 	int64_t job = surroundings_job(environment, config.jobid);
 	life.job = job > 0 ? job : sys_pid();
 	surroundings_command(argc, argv, life.command, sizeof life.command);
-	lock_start();
 	lock_identify();
 	self_own();
 	session_collect(SESSION_START); /* it may make room, and what it reads and writes is not the program's */
@@ -205,6 +204,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 {
 	if (getauxval(AT_SECURE))
 		return;
+	lock_start();
 	warn_start();
 	resolve_start();
 	life.behind = resolve_behind();
