@@ -56,8 +56,9 @@ static struct {
 	int missed;     /* how often its store could not be mapped, */
 	int left;       /* and operations until it is tried again */
 	struct store_owner owner;
-	char command[3016];
 } life AT_START;
+
+static char command_line[3016] AT_START_LARGE;
 
 /* Hidden: the bounds of our section are no names for other libraries to find. */
 __attribute__((visibility("hidden"))) extern const struct life_module *const __start_iolens_modules[],
@@ -95,7 +96,7 @@ static void begin_process(void)
 	p->own_moved[IO_READ] = sys_own_read;
 	life.owner.user = getuid();
 	life.owner.job = life.job;
-	life.owner.command = life.command;
+	life.owner.command = command_line;
 }
 
 static void complete_process(void)
@@ -167,7 +168,7 @@ static void start_observing(int argc, char **argv, char **environment)
 	life.environment = environment = surroundings_keep(environment);
 	int64_t job = surroundings_job(environment, config.jobid);
 	life.job = job > 0 ? job : sys_pid();
-	surroundings_command(argc, argv, life.command, sizeof life.command);
+	surroundings_command(argc, argv, command_line, sizeof command_line);
 	lock_identify();
 	self_own();
 	session_collect(SESSION_START); /* it may make room, and what it reads and writes is not the program's */
@@ -195,7 +196,7 @@ static void start_observing(int argc, char **argv, char **environment)
 static bool is_allowed(void)
 {
 	if (life.allowed && !life.asked && !life.in_session)
-		life.allowed = !surroundings_opted_out(life.environment, life.command, sizeof life.command);
+		life.allowed = !surroundings_opted_out(life.environment, command_line, sizeof command_line);
 	life.asked = true;
 	return life.allowed;
 }
