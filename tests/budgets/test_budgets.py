@@ -27,6 +27,7 @@ from callgrind import Work, work_of  # noqa: E402
 
 BUDGETS: dict[str, dict[str, Any]] = tomllib.loads((HERE / "budgets.toml").read_text())
 ENDS = BUDGETS.pop("ends")
+START = BUDGETS.pop("start")
 FEW, MANY, MORE = 1000, 3000, 9000
 LEAST = 0.85  # of a budget
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -121,6 +122,22 @@ def test_a_call_keeps_to_its_budget(iolens: Path, folder: Path, place: Path, nam
     assert round(per_call["calls"], 1) == budget["calls"], said
     assert round(per_call["system_calls"], 1) == budget["system_calls"], said
     assert LEAST * budget["instructions"] <= per_call["instructions"] <= budget["instructions"], said
+
+
+@pytest.mark.skipif(not shutil.which("valgrind"), reason="no valgrind")
+def test_a_process_that_does_nothing_keeps_to_its_budget(place: Path) -> None:
+    """Shells start thousands. Each variable of the environment is looked at: there are as many on each machine."""
+    out = place / "callgrind.out"
+    tool = ["valgrind", "--tool=callgrind", "--collect-systime=yes", "--dump-line=no"]
+    own = {"LD_PRELOAD": str(places.BUILD / "runtime" / "libiolens.so"), "IOLENS_ENABLE_NONMPI": "1"}
+    own |= {"IOLENS_TMPDIR": str(place), "PATH": os.environ["PATH"], "HOME": "/nowhere"}
+    own |= {f"VARIABLE_{n}": "value" for n in range(30)}
+    subprocess.run([*tool, f"--callgrind-out-file={out}", "true"], env=own, check=True, capture_output=True)
+    work = work_of(out, "libiolens")
+    spent = {field: sum(getattr(work, field).values()) for field in START}
+    said = f"{spent}, budget {START}\n{listed(work, FEW + 1)}"
+    assert spent["system_calls"] <= START["system_calls"], said
+    assert LEAST * START["instructions"] <= spent["instructions"] <= START["instructions"], said
 
 
 @pytest.fixture(scope="module")
