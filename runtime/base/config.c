@@ -277,67 +277,68 @@ static setter *const setters[] = {
 	[TIMES] = set_times,
 };
 
+/* Texts in place of pointers to them, which the linker would enter in each process, on a page more. */
 struct setting {
-	const char *name; /* after IOLENS_ or DARSHAN_, and as a key of the file */
-	const char *key;  /* the key's other spelling, or NULL */
-	size_t offset;
-	enum type type;
-	const char *pair; /* set in the environment, one of a pair clears what the file said of both */
-	const char *about;
+	char name[20]; /* after IOLENS_ or DARSHAN_, and as a key of the file */
+	char key[28];  /* the key's other spelling, or "" */
+	uint16_t offset;
+	uint8_t type;  /* enum type */
+	char pair[16]; /* set in the environment, one of a pair clears what the file said of both */
+	char about[112];
 };
 
 #define FIELD(f) offsetof(struct config, f)
 
 static const struct setting settings[] = {
-	{"DISABLE", NULL, FIELD(disable), FLAG, NULL, "observe nothing"},
-	{"ENABLE_NONMPI", NULL, FIELD(nonmpi), FLAG, NULL, "observe programs without MPI outside a session too"},
-	{"CONFIG_PATH", NULL, FIELD(config_path), TEXT, NULL, "configuration file"},
-	{"SESSION", NULL, FIELD(session), TEXT, NULL, "directory of the session, set by iolens run"},
-	{"SESSION_SHARED", NULL, FIELD(session_shared), TEXT, NULL, "the same for other nodes, set by iolens run"},
-	{"SESSION_OTHERS", NULL, FIELD(session_others), TEXT, NULL,
+	{"DISABLE", "", FIELD(disable), FLAG, "", "observe nothing"},
+	{"ENABLE_NONMPI", "", FIELD(nonmpi), FLAG, "", "observe programs without MPI outside a session too"},
+	{"CONFIG_PATH", "", FIELD(config_path), TEXT, "", "configuration file"},
+	{"SESSION", "", FIELD(session), TEXT, "", "directory of the session, set by iolens run"},
+	{"SESSION_SHARED", "", FIELD(session_shared), TEXT, "", "the same for other nodes, set by iolens run"},
+	{"SESSION_OTHERS", "", FIELD(session_others), TEXT, "",
 	 "the same for other users, set by iolens run of root"},
-	{"EPOCH", NULL, FIELD(epoch), TEXT, NULL, "start of the session, set by iolens run"},
-	{"LOGFILE", NULL, FIELD(logfile), TEXT, NULL, "path of the log, used as it is"},
-	{"LOGPATH", NULL, FIELD(logpath), TEXT, NULL, "directory of logs, with or without year/month/day below it"},
-	{"TMPDIR", NULL, FIELD(tmpdir), TEXT, NULL, "directory of the stores"},
-	{"MMAP_LOGPATH", NULL, FIELD(tmpdir), TEXT, NULL, "the same, Darshan's name"},
-	{"JOBID", NULL, FIELD(jobid), TEXT, NULL,
+	{"EPOCH", "", FIELD(epoch), TEXT, "", "start of the session, set by iolens run"},
+	{"LOGFILE", "", FIELD(logfile), TEXT, "", "path of the log, used as it is"},
+	{"LOGPATH", "", FIELD(logpath), TEXT, "", "directory of logs, with or without year/month/day below it"},
+	{"TMPDIR", "", FIELD(tmpdir), TEXT, "", "directory of the stores"},
+	{"MMAP_LOGPATH", "", FIELD(tmpdir), TEXT, "", "the same, Darshan's name"},
+	{"JOBID", "", FIELD(jobid), TEXT, "",
 	 "name of the variable that holds the job's id; without it those of Slurm, PBS, LSF, Flux"},
-	{"LOGHINTS", "LOG_HINTS", FIELD(log_hints), TEXT, NULL, "MPI-IO hints for writing the log"},
-	{"FINALIZE", NULL, FIELD(finalize), TEXT, NULL, "deferred: leave the stores for iolens recover"},
-	{"ABANDONED", NULL, FIELD(abandoned), FATE, NULL, "log, remove, keep: stores of processes that a signal ended"},
-	{"FINALIZE_TIMEOUT", NULL, FIELD(finalize_timeout), SECONDS, NULL, "s that MPI_Finalize may take for the log"},
-	{"BUDGET", NULL, FIELD(budget), MEBIBYTES, NULL, "MiB of records and names per process"},
-	{"MODMEM", NULL, FIELD(budget), MEBIBYTES, NULL, "the same, Darshan's name"},
-	{"MAX_RECORDS", NULL, FIELD(max_records), RECORDS, NULL, "most records of a module [modules]; more are folded"},
-	{"TRACE", NULL, FIELD(trace), TRACE, NULL, "record every access, too: on, compact, off"},
-	{"TRACE_BUDGET", NULL, FIELD(trace_budget), MEBIBYTES, NULL, "MiB of traced accesses per process"},
-	{"TRACE_KEEP", NULL, FIELD(trace_newest), KEPT, NULL, "oldest, newest: accesses that a full trace keeps"},
-	{"TRACE_WINDOW", NULL, FIELD(trace_window), WINDOW, NULL, "A:B, s since the start: when accesses are traced"},
-	{"TRACE_SMALL", "DXT_SMALL_IO_TRIGGER", FIELD(trace_small), SHARE, NULL,
+	{"LOGHINTS", "LOG_HINTS", FIELD(log_hints), TEXT, "", "MPI-IO hints for writing the log"},
+	{"FINALIZE", "", FIELD(finalize), TEXT, "", "deferred: leave the stores for iolens recover"},
+	{"ABANDONED", "", FIELD(abandoned), FATE, "", "log, remove, keep: stores of processes that a signal ended"},
+	{"FINALIZE_TIMEOUT", "", FIELD(finalize_timeout), SECONDS, "", "s that MPI_Finalize may take for the log"},
+	{"BUDGET", "", FIELD(budget), MEBIBYTES, "", "MiB of records and names per process"},
+	{"MODMEM", "", FIELD(budget), MEBIBYTES, "", "the same, Darshan's name"},
+	{"MAX_RECORDS", "", FIELD(max_records), RECORDS, "", "most records of a module [modules]; more are folded"},
+	{"TRACE", "", FIELD(trace), TRACE, "", "record every access, too: on, compact, off"},
+	{"TRACE_BUDGET", "", FIELD(trace_budget), MEBIBYTES, "", "MiB of traced accesses per process"},
+	{"TRACE_KEEP", "", FIELD(trace_newest), KEPT, "", "oldest, newest: accesses that a full trace keeps"},
+	{"TRACE_WINDOW", "", FIELD(trace_window), WINDOW, "", "A:B, s since the start: when accesses are traced"},
+	{"TRACE_SMALL", "DXT_SMALL_IO_TRIGGER", FIELD(trace_small), SHARE, "",
 	 "share of accesses up to 10 KiB from which on a file's trace is kept"},
-	{"TRACE_UNALIGNED", "DXT_UNALIGNED_IO_TRIGGER", FIELD(trace_unaligned), SHARE, NULL,
+	{"TRACE_UNALIGNED", "DXT_UNALIGNED_IO_TRIGGER", FIELD(trace_unaligned), SHARE, "",
 	 "the same of accesses that are not aligned"},
-	{"SITES", NULL, FIELD(sites), ON_OFF, NULL, "on, off: record which call opens a file first"},
-	{"RANGES", NULL, FIELD(ranges), TEXT, NULL,
+	{"SITES", "", FIELD(sites), ON_OFF, "", "on, off: record which call opens a file first"},
+	{"RANGES", "", FIELD(ranges), TEXT, "",
 	 "phases by a program's ranges: as --ranges of iolens run; off: not by its data loader, either"},
-	{"TIMES", NULL, FIELD(times), TIMES, NULL,
+	{"TIMES", "", FIELD(times), TIMES, "",
 	 "sampled, exact, always-sampled: of many fast calls, no or any calls only some take the clock"},
-	{"LUSTRE_TYPE", NULL, FIELD(lustre_type), TEXT, NULL, "type of mounts that stand for Lustre, for tests"},
-	{"MEMALIGN", "MEM_ALIGNMENT", FIELD(alignment), BYTES, NULL, "bytes, test value for buffers"},
-	{"MOD_DISABLE", NULL, FIELD(disabled), MODULES, "MOD_ENABLE", "modules not to record"},
-	{"MOD_ENABLE", NULL, FIELD(enabled), MODULES, "MOD_DISABLE", "modules to record in spite of that"},
-	{"APP_EXCLUDE", NULL, FIELD(app.exclude), EXPRESSIONS, "APP_INCLUDE", "programs not to observe"},
-	{"APP_INCLUDE", NULL, FIELD(app.include), EXPRESSIONS, "APP_EXCLUDE", "programs to observe in spite of that"},
-	{"NAME_EXCLUDE", NULL, FIELD(name.exclude), NAMES, "NAME_INCLUDE", "file names without records [modules]"},
-	{"NAME_INCLUDE", NULL, FIELD(name.include), NAMES, "NAME_EXCLUDE", "file names with records in spite of that"},
-	{"RANK_EXCLUDE", NULL, FIELD(rank.exclude), RANGES, "RANK_INCLUDE", "MPI ranks not to record"},
-	{"RANK_INCLUDE", NULL, FIELD(rank.include), RANGES, "RANK_EXCLUDE", "MPI ranks to record in spite of that"},
-	{"MASK_ARGS", NULL, FIELD(mask_args), EXPRESSIONS, NULL, "arguments of the command line to store as ***"},
-	{"GROUP_READABLE", NULL, FIELD(group_readable), FLAG, NULL, "logs have mode 0440 instead of 0400"},
-	{"VERBOSE", NULL, FIELD(verbose), FLAG, NULL,
+	{"LUSTRE_TYPE", "", FIELD(lustre_type), TEXT, "", "type of mounts that stand for Lustre, for tests"},
+	{"MEMALIGN", "MEM_ALIGNMENT", FIELD(alignment), BYTES, "", "bytes, test value for buffers"},
+	{"MOD_DISABLE", "", FIELD(disabled), MODULES, "MOD_ENABLE", "modules not to record"},
+	{"MOD_ENABLE", "", FIELD(enabled), MODULES, "MOD_DISABLE", "modules to record in spite of that"},
+	{"APP_EXCLUDE", "", FIELD(app.exclude), EXPRESSIONS, "APP_INCLUDE", "programs not to observe"},
+	{"APP_INCLUDE", "", FIELD(app.include), EXPRESSIONS, "APP_EXCLUDE", "programs to observe in spite of that"},
+	{"NAME_EXCLUDE", "", FIELD(name.exclude), NAMES, "NAME_INCLUDE", "file names without records [modules]"},
+	{"NAME_INCLUDE", "", FIELD(name.include), NAMES, "NAME_EXCLUDE", "file names with records in spite of that"},
+	{"RANK_EXCLUDE", "", FIELD(rank.exclude), RANGES, "RANK_INCLUDE", "MPI ranks not to record"},
+	{"RANK_INCLUDE", "", FIELD(rank.include), RANGES, "RANK_EXCLUDE", "MPI ranks to record in spite of that"},
+	{"MASK_ARGS", "", FIELD(mask_args), EXPRESSIONS, "", "arguments of the command line to store as ***"},
+	{"GROUP_READABLE", "", FIELD(group_readable), FLAG, "", "logs have mode 0440 instead of 0400"},
+	{"VERBOSE", "", FIELD(verbose), FLAG, "",
 	 "say also when a process has no right to write its log, or no place"},
-	{"DUMP_CONFIG", NULL, FIELD(dump), FLAG, NULL, "print all settings on standard error"},
+	{"DUMP_CONFIG", "", FIELD(dump), FLAG, "", "print all settings on standard error"},
 };
 
 enum { SETTINGS = sizeof settings / sizeof *settings };
@@ -347,7 +348,7 @@ static const struct setting *setting_named(const char *name, size_t n)
 	for (const struct setting *s = settings; s < settings + SETTINGS; s++) {
 		if (strlen(s->name) == n && memcmp(s->name, name, n) == 0)
 			return s;
-		if (s->key && strlen(s->key) == n && memcmp(s->key, name, n) == 0)
+		if (*s->key && strlen(s->key) == n && memcmp(s->key, name, n) == 0)
 			return s;
 	}
 	return NULL;
@@ -427,7 +428,7 @@ static void load_environment(char **environment, const char *prefix)
 	const char *value;
 	for (char **e = environment; e && *e;
 	     e++) /* one of a pair is in the environment: the file's word on both is void */
-		if ((s = setting_of(*e, prefix, &value)) && s->pair) {
+		if ((s = setting_of(*e, prefix, &value)) && *s->pair) {
 			clear(s);
 			clear(setting_named(s->pair, strlen(s->pair)));
 		}
