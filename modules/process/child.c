@@ -103,18 +103,18 @@ static void end(void)
 
 LIFE_MODULE(children, .end = end);
 
-#define WAIT(name, parameters, arguments)                              \
-	WRAP(pid_t, name, UNPACK parameters)                           \
-	{                                                              \
-		int own;                                               \
-		before_wait();                                         \
-		status = status ? status : &own;                       \
-		pid_t pid = REAL(name) arguments;                      \
-		if (pid > 0) {                                         \
-			child_ended();                                 \
-			add_status(pid, *status);                      \
-		}                                                      \
-		return pid;                                            \
+#define WAIT(name, parameters, arguments)         \
+	WRAP(pid_t, name, UNPACK parameters)      \
+	{                                         \
+		int own;                          \
+		before_wait();                    \
+		status = status ? status : &own;  \
+		pid_t pid = REAL(name) arguments; \
+		if (pid > 0) {                    \
+			child_ended();            \
+			add_status(pid, *status); \
+		}                                 \
+		return pid;                       \
 	}
 #define UNPACK(...) __VA_ARGS__
 

@@ -295,8 +295,7 @@ static const struct setting settings[] = {
 	{"CONFIG_PATH", "", FIELD(config_path), TEXT, "", "configuration file"},
 	{"SESSION", "", FIELD(session), TEXT, "", "directory of the session, set by iolens run"},
 	{"SESSION_SHARED", "", FIELD(session_shared), TEXT, "", "the same for other nodes, set by iolens run"},
-	{"SESSION_OTHERS", "", FIELD(session_others), TEXT, "",
-	 "the same for other users, set by iolens run of root"},
+	{"SESSION_OTHERS", "", FIELD(session_others), TEXT, "", "the same for other users, set by iolens run of root"},
 	{"EPOCH", "", FIELD(epoch), TEXT, "", "start of the session, set by iolens run"},
 	{"LOGFILE", "", FIELD(logfile), TEXT, "", "path of the log, used as it is"},
 	{"LOGPATH", "", FIELD(logpath), TEXT, "", "directory of logs, with or without year/month/day below it"},
@@ -336,8 +335,7 @@ static const struct setting settings[] = {
 	{"RANK_INCLUDE", "", FIELD(rank.include), RANGES, "RANK_EXCLUDE", "MPI ranks to record in spite of that"},
 	{"MASK_ARGS", "", FIELD(mask_args), EXPRESSIONS, "", "arguments of the command line to store as ***"},
 	{"GROUP_READABLE", "", FIELD(group_readable), FLAG, "", "logs have mode 0440 instead of 0400"},
-	{"VERBOSE", "", FIELD(verbose), FLAG, "",
-	 "say also when a process has no right to write its log, or no place"},
+	{"VERBOSE", "", FIELD(verbose), FLAG, "", "say also when a process has no right to write its log, or no place"},
 	{"DUMP_CONFIG", "", FIELD(dump), FLAG, "", "print all settings on standard error"},
 };
 

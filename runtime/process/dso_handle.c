@@ -17,9 +17,9 @@ __attribute__((visibility("hidden"))) void *const __dso_handle = NULL;
  * calls few of them. Those below are bound as the library is loaded, since calls of the program lead to them on stacks without such
  * room (tests/reliability/test_small_stacks.py): a function whose address is taken gets no second way by the linker.
  */
-#define BOUND_AT_START(f)                                                                                            \
-	f(clock_gettime) f(__errno_location) f(ftello) f(ftrylockfile) f(funlockfile) f(getuid) f(memchr) f(memcmp)  \
-		f(memcpy) f(memmove) f(memset) f(pthread_setspecific) f(strchr) f(strcmp) f(strcspn) f(strlen)       \
+#define BOUND_AT_START(f)                                                                                           \
+	f(clock_gettime) f(__errno_location) f(ftello) f(ftrylockfile) f(funlockfile) f(getuid) f(memchr) f(memcmp) \
+		f(memcpy) f(memmove) f(memset) f(pthread_setspecific) f(strchr) f(strcmp) f(strcspn) f(strlen)      \
 			f(strncmp) f(strnlen) f(strrchr) f(strspn) f(strstr)
 
 __attribute__((used)) static void bind_at_start(void)
