@@ -55,7 +55,8 @@ void kernel_io(int64_t out[STATE_IO_COUNT])
 bool kernel_io_of_children(int64_t out[STATE_IO_COUNT])
 {
 	int64_t own[STATE_IO_COUNT];
-	bool known = io_of("/proc/thread-self/io", own) && io_of("/proc/self/io", out);
+	bool known = io_of("/proc/thread-self/io", own);
+	known = io_of("/proc/self/io", out) && known;
 	for (int i = 0; i < STATE_IO_COUNT; i++)
 		out[i] -= own[i];
 	return known;
