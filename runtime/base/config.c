@@ -414,8 +414,10 @@ static void clear(const struct setting *s)
 /* That a variable stands for, and its value. */
 static const struct setting *setting_of(const char *variable, const char *prefix, const char **value)
 {
+	if (*variable != *prefix)
+		return NULL;
 	size_t n = strlen(prefix);
-	const char *equals = *variable == *prefix && strncmp(variable, prefix, n) == 0 ? strchr(variable, '=') : NULL;
+	const char *equals = strncmp(variable, prefix, n) == 0 ? strchr(variable, '=') : NULL;
 	*value = equals ? equals + 1 : NULL;
 	return equals ? setting_named(variable + n, (size_t)(equals - variable) - n) : NULL;
 }
@@ -505,16 +507,27 @@ static void load_file(const char *path)
 
 #define SWITCH_OF_OLD "DXT_ENABLE_IO_TRACE" /* Darshan's, on whatever it is set to */
 
+/* Most environments have none, and are not searched for each of them: every process pays for that. */
+static bool has_darshans(char **environment)
+{
+	for (char **e = environment; e && *e; e++)
+		if (**e == 'D' && (strncmp(*e, "DARSHAN_", 8) == 0 || strncmp(*e, "DXT_", 4) == 0))
+			return true;
+	return false;
+}
+
 void config_load(char **environment)
 {
+	bool darshans = has_darshans(environment);
 	const char *path = config_variable(environment, "IOLENS_CONFIG_PATH");
-	path = path ? path : config_variable(environment, "DARSHAN_CONFIG_PATH");
+	path = path || !darshans ? path : config_variable(environment, "DARSHAN_CONFIG_PATH");
 	shown = path || config_variable(environment, "IOLENS_DUMP_CONFIG") ||
-		config_variable(environment, "DARSHAN_DUMP_CONFIG");
+		(darshans && config_variable(environment, "DARSHAN_DUMP_CONFIG"));
 	if (path)
 		load_file(path);
-	load_environment(environment, "DARSHAN_");
-	if (config_variable(environment, SWITCH_OF_OLD))
+	if (darshans)
+		load_environment(environment, "DARSHAN_");
+	if (darshans && config_variable(environment, SWITCH_OF_OLD))
 		apply(setting_named("TRACE", 5), "on", &(struct place){SWITCH_OF_OLD, -1});
 	load_environment(environment, "IOLENS_");
 }
