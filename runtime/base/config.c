@@ -366,10 +366,11 @@ struct place {
 };
 
 /* All of it is written and read at the start, by the one thread that there is. */
-static bool shown AT_START; /* a user may ask where values came from: there is a file, or the environment asks */
-static struct origin origins[SETTINGS];
-static char warnings[WARNINGS][PLACE + 160];
-static int nwarnings;
+static struct account {
+	struct origin origin[SETTINGS];
+	char warning[WARNINGS][PLACE + 160];
+	int warnings;
+} * account AT_START; /* NULL: no user asks, by a file or the environment */
 
 static void print_place(const struct place *p, char out[PLACE])
 {
@@ -383,20 +384,21 @@ static void print_place(const struct place *p, char out[PLACE])
 static void warn(const struct place *p, const char *name, const char *value, const char *what)
 {
 	char place[PLACE];
+	if (!account || account->warnings == WARNINGS)
+		return;
 	print_place(p, place);
-	if (nwarnings < WARNINGS)
-		snprintf(warnings[nwarnings++], sizeof *warnings, *name ? "%s: %.40s %.40s: %s" : "%s: %s%s%s", place,
-			 name, value, what);
+	snprintf(account->warning[account->warnings++], sizeof *account->warning,
+		 *name ? "%s: %.40s %.40s: %s" : "%s: %s%s%s", place, name, value, what);
 }
 
 static void apply(const struct setting *s, const char *value, const struct place *p)
 {
-	struct origin *o = &origins[s - settings];
 	const char *wrong = setters[s->type]((char *)&config + s->offset, value);
 	if (wrong)
 		warn(p, s->name, value, wrong);
-	if (wrong || !shown)
+	if (wrong || !account)
 		return;
+	struct origin *o = &account->origin[s - settings];
 	snprintf(o->value, sizeof o->value, "%s", s->type == FLAG ? "on" : value);
 	print_place(p, o->place);
 }
@@ -408,7 +410,8 @@ static void clear(const struct setting *s)
 	static const struct config none;
 	memcpy((char *)&config + s->offset, (const char *)&none + s->offset,
 	       s->type == MODULES ? sizeof(uint32_t) : sizeof(struct filter));
-	origins[s - settings] = (struct origin){0};
+	if (account)
+		account->origin[s - settings] = (struct origin){0};
 }
 
 /* That a variable stands for, and its value. */
@@ -521,8 +524,9 @@ void config_load(char **environment)
 	bool darshans = has_darshans(environment);
 	const char *path = config_variable(environment, "IOLENS_CONFIG_PATH");
 	path = path || !darshans ? path : config_variable(environment, "DARSHAN_CONFIG_PATH");
-	shown = path || config_variable(environment, "IOLENS_DUMP_CONFIG") ||
-		(darshans && config_variable(environment, "DARSHAN_DUMP_CONFIG"));
+	bool asked = path || config_variable(environment, "IOLENS_DUMP_CONFIG") ||
+		     (darshans && config_variable(environment, "DARSHAN_DUMP_CONFIG"));
+	account = asked ? arena_take(sizeof *account) : NULL;
 	if (path)
 		load_file(path);
 	if (darshans)
@@ -596,16 +600,17 @@ static void default_value(const struct setting *s, char *out, size_t room)
 
 void config_print(void (*print)(const char *text, size_t n))
 {
+	static const struct origin none;
 	char line[PLACE + 256], value[80];
 	for (const struct setting *s = settings; s < settings + SETTINGS; s++) {
-		const struct origin *o = &origins[s - settings];
+		const struct origin *o = account ? &account->origin[s - settings] : &none;
 		default_value(s, value, sizeof value);
 		int n = snprintf(line, sizeof line, "%-16s %-24s %-32s # %s\n", s->name, *o->place ? o->value : value,
 				 *o->place ? o->place : "default", s->about);
 		print(line, (size_t)n);
 	}
-	for (int i = 0; i < nwarnings; i++) {
-		int n = snprintf(line, sizeof line, "warning: %s\n", warnings[i]);
+	for (int i = 0; account && i < account->warnings; i++) {
+		int n = snprintf(line, sizeof line, "warning: %s\n", account->warning[i]);
 		print(line, (size_t)n);
 	}
 }

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,7 +21,7 @@ __attribute__((visibility("hidden"))) void *const __dso_handle = NULL;
 #define BOUND_AT_START(f)                                                                                           \
 	f(clock_gettime) f(__errno_location) f(ftello) f(ftrylockfile) f(funlockfile) f(getuid) f(memchr) f(memcmp) \
 		f(memcpy) f(memmove) f(memset) f(pthread_setspecific) f(strchr) f(strcmp) f(strcspn) f(strlen)      \
-			f(strncmp) f(strnlen) f(strrchr) f(strspn) f(strstr)
+			f(strncmp) f(strnlen) f(strrchr) f(strspn) f(strstr) f(strtoll) f(strtoul)
 
 __attribute__((used)) static void bind_at_start(void)
 {

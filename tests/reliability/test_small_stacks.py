@@ -264,8 +264,9 @@ static void *thread_main(void *name)
 int main(void)
 {
 	pthread_t thread;
-	put("first");
+	close(open("first", O_RDWR | O_CREAT, 0600));
 	(void)getppid();
+	put("second");
 	mkdir("folder", 0700);
 	put("absent/../folder/../data");
 	use_stream("data");
