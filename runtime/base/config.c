@@ -49,10 +49,9 @@ static const char *set_on_off(void *field, const char *value)
 /* Whether accesses are traced. */
 static const char *set_trace(void *field, const char *value)
 {
-	bool off = !strcmp(value, "0") || !strcmp(value, "off"), compact = !strcmp(value, "compact");
-	if (!off && !compact && *value && strcmp(value, "1") != 0 && strcmp(value, "on") != 0)
+	bool compact = !strcmp(value, "compact");
+	if (set_on_off(field, compact ? "on" : value))
 		return "not one of on, compact, off, 1, 0";
-	*(bool *)field = !off;
 	config.trace_compact = compact;
 	return NULL;
 }
@@ -417,12 +416,10 @@ static void clear(const struct setting *s)
 /* That a variable stands for, and its value. */
 static const struct setting *setting_of(const char *variable, const char *prefix, const char **value)
 {
-	if (*variable != *prefix)
-		return NULL;
-	size_t n = strlen(prefix);
-	const char *equals = strncmp(variable, prefix, n) == 0 ? strchr(variable, '=') : NULL;
+	bool is = strncmp(variable, prefix, strlen(prefix)) == 0;
+	const char *name = variable + (is ? strlen(prefix) : 0), *equals = is ? strchr(name, '=') : NULL;
 	*value = equals ? equals + 1 : NULL;
-	return equals ? setting_named(variable + n, (size_t)(equals - variable) - n) : NULL;
+	return equals ? setting_named(name, (size_t)(equals - name)) : NULL;
 }
 
 static void load_environment(char **environment, const char *prefix)
@@ -431,12 +428,12 @@ static void load_environment(char **environment, const char *prefix)
 	const char *value;
 	for (char **e = environment; e && *e;
 	     e++) /* one of a pair is in the environment: the file's word on both is void */
-		if ((s = setting_of(*e, prefix, &value)) && *s->pair) {
+		if (**e == *prefix && (s = setting_of(*e, prefix, &value)) && *s->pair) {
 			clear(s);
 			clear(setting_named(s->pair, strlen(s->pair)));
 		}
 	for (char **e = environment; e && *e; e++)
-		if ((s = setting_of(*e, prefix, &value)))
+		if (**e == *prefix && (s = setting_of(*e, prefix, &value)))
 			apply(s, value, &(struct place){*e, -1});
 }
 
@@ -509,29 +506,17 @@ static void load_file(const char *path)
 }
 
 #define SWITCH_OF_OLD "DXT_ENABLE_IO_TRACE" /* Darshan's, on whatever it is set to */
-
-/* Most environments have none, and are not searched for each of them: every process pays for that. */
-static bool has_darshans(char **environment)
-{
-	for (char **e = environment; e && *e; e++)
-		if (**e == 'D' && (strncmp(*e, "DARSHAN_", 8) == 0 || strncmp(*e, "DXT_", 4) == 0))
-			return true;
-	return false;
-}
-
 void config_load(char **environment)
 {
-	bool darshans = has_darshans(environment);
 	const char *path = config_variable(environment, "IOLENS_CONFIG_PATH");
-	path = path || !darshans ? path : config_variable(environment, "DARSHAN_CONFIG_PATH");
+	path = path ? path : config_variable(environment, "DARSHAN_CONFIG_PATH");
 	bool asked = path || config_variable(environment, "IOLENS_DUMP_CONFIG") ||
-		     (darshans && config_variable(environment, "DARSHAN_DUMP_CONFIG"));
+		     config_variable(environment, "DARSHAN_DUMP_CONFIG");
 	account = asked ? arena_take(sizeof *account) : NULL;
 	if (path)
 		load_file(path);
-	if (darshans)
-		load_environment(environment, "DARSHAN_");
-	if (darshans && config_variable(environment, SWITCH_OF_OLD))
+	load_environment(environment, "DARSHAN_");
+	if (config_variable(environment, SWITCH_OF_OLD))
 		apply(setting_named("TRACE", 5), "on", &(struct place){SWITCH_OF_OLD, -1});
 	load_environment(environment, "IOLENS_");
 }
@@ -600,10 +585,9 @@ static void default_value(const struct setting *s, char *out, size_t room)
 
 void config_print(void (*print)(const char *text, size_t n))
 {
-	static const struct origin none;
 	char line[PLACE + 256], value[80];
 	for (const struct setting *s = settings; s < settings + SETTINGS; s++) {
-		const struct origin *o = account ? &account->origin[s - settings] : &none;
+		const struct origin *o = account ? &account->origin[s - settings] : &(struct origin){{0}, {0}};
 		default_value(s, value, sizeof value);
 		int n = snprintf(line, sizeof line, "%-16s %-24s %-32s # %s\n", s->name, *o->place ? o->value : value,
 				 *o->place ? o->place : "default", s->about);

@@ -58,8 +58,6 @@ static struct {
 	struct store_owner owner;
 } life AT_START;
 
-static char command_line[3016] AT_START_LARGE;
-
 /* Hidden: the bounds of our section are no names for other libraries to find. */
 __attribute__((visibility("hidden"))) extern const struct life_module *const __start_iolens_modules[],
 	*const __stop_iolens_modules[];
@@ -96,7 +94,6 @@ static void begin_process(void)
 	p->own_moved[IO_READ] = sys_own_read;
 	life.owner.user = getuid();
 	life.owner.job = life.job;
-	life.owner.command = command_line;
 }
 
 static void complete_process(void)
@@ -168,7 +165,7 @@ static void start_observing(int argc, char **argv, char **environment)
 	life.environment = environment = surroundings_keep(environment);
 	int64_t job = surroundings_job(environment, config.jobid);
 	life.job = job > 0 ? job : sys_pid();
-	surroundings_command(argc, argv, command_line, sizeof command_line);
+	life.owner.command = surroundings_command(argc, argv);
 	lock_identify();
 	self_own();
 	session_collect(SESSION_START); /* it may make room, and what it reads and writes is not the program's */
@@ -189,14 +186,11 @@ static void start_observing(int argc, char **argv, char **environment)
 		describe_node();
 }
 
-/*
- * Asked of the file system once, and only of a program that would be observed without `iolens run`. The command line is not there yet:
- * its room is on a page that every process writes, where the stack may be small.
- */
+/* Asked of the file system once, and only of a program that would be observed without `iolens run`. */
 static bool is_allowed(void)
 {
 	if (life.allowed && !life.asked && !life.in_session)
-		life.allowed = !surroundings_opted_out(life.environment, command_line, sizeof command_line);
+		life.allowed = !surroundings_opted_out(life.environment);
 	life.asked = true;
 	return life.allowed;
 }
