@@ -136,7 +136,9 @@ def test_a_process_that_does_nothing_keeps_to_its_budget(place: Path) -> None:
         own = {"LD_PRELOAD": str(library), "IOLENS_ENABLE_NONMPI": "1", "IOLENS_TMPDIR": str(place)}
         own |= {"PATH": os.environ["PATH"], "HOME": "/nowhere"}
         own |= {f"VARIABLE_{n}": "value" for n in range(30)}  # each is looked at
-        subprocess.run([*tool, "true"], env=own, check=True, capture_output=True)
+        subprocess.run(
+            [*tool, "true"], cwd=place, env=own, check=True, capture_output=True
+        )  # valgrind's own logs
         totals.append([int(word) for word in out.read_text().partition("\ntotals: ")[2].split()[:2]])
     spent = {field: totals[1][n] - totals[0][n] for n, field in enumerate(("instructions", "system_calls"))}
     assert spent["system_calls"] <= START["system_calls"], f"{spent}, budget {START}"
