@@ -203,13 +203,13 @@ def observe(iolens: Path, preload: Path, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture(scope="session")
-def compile_program(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Compile C source that a test brings along; the path of the program."""
+def compile_program(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Compile C source that a test brings along, with options of the compiler; the path of the program."""
 
-    def build(source: str) -> Path:
+    def build(source: str, *options: str) -> Path:
         folder = tmp_path_factory.mktemp("program")
         (folder / "program.c").write_text(source)
-        command = ["cc", "-O1", "-D_GNU_SOURCE", "-o", "program", "program.c", "-pthread"]
+        command = ["cc", "-O1", "-D_GNU_SOURCE", "-o", "program", "program.c", "-pthread", *options]
         subprocess.run(command, cwd=folder, check=True)
         return folder / "program"
 

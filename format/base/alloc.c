@@ -5,7 +5,23 @@
 
 #include "error.h"
 
-struct log_memory log_memory = {malloc, calloc, free};
+/* Not their addresses: the linker would look for them in each process that the preload library is loaded into. */
+static void *libc_alloc(size_t size)
+{
+	return malloc(size);
+}
+
+static void *libc_alloc_zeroed(size_t n, size_t size)
+{
+	return calloc(n, size);
+}
+
+static void libc_free(void *block)
+{
+	free(block);
+}
+
+struct log_memory log_memory = {libc_alloc, libc_alloc_zeroed, libc_free};
 
 void *log_alloc(size_t size)
 {

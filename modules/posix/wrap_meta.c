@@ -283,7 +283,7 @@ WRAP(int, fdatasync, int fd)
 	return result;
 }
 
-__thread bool posix_mapping;
+__thread bool posix_mapping __attribute__((tls_model("initial-exec")));
 
 WRAP(void *, mmap, void *at, size_t n, int protection, int flags, int fd, off_t from)
 {

@@ -38,86 +38,99 @@ static void add_status(int pid, int status)
 }
 
 /*
- * The kernel adds what a child has read and written to its parent's count as the parent's wait returns: with what observed
- * children have counted themselves, that leaves what the others moved. With other threads at work it is unknown.
+ * What children have moved, less what the observed ones have counted themselves, leaves what the others moved. Of a process with more
+ * threads it is unknown: those that end add theirs. The first children are asked about one by one, later ones, of shells that start
+ * thousands, together: every PAUSE, which is what a killed process may lack, and at the end.
  */
-struct waiting {
-	bool alone;
-	int64_t before[STATE_IO_COUNT];
-};
+enum { ONE_BY_ONE = 32 };
+static const double PAUSE = 0.01; /* s */
 
-extern char __libc_single_threaded __attribute__((weak));
+/* Written by the one thread that there is. A forked child has a copy of its parent's, with the parent's number. */
+static struct {
+	int64_t pid;                    /* of the process that it is about */
+	bool known;                     /* the kernel has answered at the first wait: */
+	int64_t before[STATE_IO_COUNT]; /* by children until then, as of a program that became this one */
+	int64_t children;               /* that have ended since, */
+	bool due;                       /* the last of them not asked about yet */
+	double asked;                   /* s, when it was asked last */
+} waits;
 
-/* Supervisors ask again and again: the counts are read where a child has ended, which costs a system call to know. */
-static bool has_ended(idtype_t type, id_t id, int options)
+static bool waits_alone(void)
 {
-	siginfo_t info = {.si_pid = 0};
-	int kinds = options & (__WALL | __WCLONE | __WNOTHREAD);
-	long code = sys_call(SYS_waitid, type, id, (long)&info, WEXITED | WNOHANG | WNOWAIT | kinds, 0, 0);
-	return code == 0 ? info.si_pid != 0 : code != -ECHILD;
+	return lock_is_needless() && !sys_confined && self_ready() && !fds_foreign();
 }
 
-static struct waiting begin_waiting(idtype_t type, id_t id, int options)
+static void before_wait(void)
 {
-	struct waiting w = {.alone = false};
-	if (&__libc_single_threaded && __libc_single_threaded && !sys_confined && self_ready() && !fds_foreign() &&
-	    (!(options & WNOHANG) || has_ended(type, id, options))) {
-		w.alone = true;
-		kernel_io(w.before);
-	}
-	return w;
+	if (!waits_alone() || waits.pid == store_state()->process.pid)
+		return;
+	waits.pid = store_state()->process.pid;
+	waits.known = kernel_io_of_children(waits.before);
+	waits.due = false;
+	waits.children = 0;
+	waits.asked = 0;
 }
 
-/* As waitpid() names children. */
-static struct waiting begin_waiting_for(pid_t of, int options)
+/* A handler may wait for a child meanwhile, and have the newer answer. */
+static void ask(void)
 {
-	if (of == -1)
-		return begin_waiting(P_ALL, 0, options);
-	return begin_waiting(of > 0 ? P_PID : P_PGID, of > 0 ? (id_t)of : -(id_t)of, options);
+	int64_t now[STATE_IO_COUNT], children = waits.children;
+	waits.due = false;
+	waits.asked = clock_now();
+	if (!kernel_io_of_children(now) || children != waits.children)
+		return;
+	for (int i = 0; i < STATE_IO_COUNT; i++)
+		store_state()->process.waited[i] = now[i] - waits.before[i];
 }
 
 /* A child that has ended may have renamed the working directory. */
-static void end_waiting(const struct waiting *w, bool child)
+static void child_ended(void)
 {
-	int64_t after[STATE_IO_COUNT];
-	if (child) {
-		names_directory_changing();
-		names_directory_changed();
-	}
-	if (!w->alone || !child || !self_ready())
+	names_directory_changing();
+	names_directory_changed();
+	if (!waits_alone() || !waits.known || waits.pid != store_state()->process.pid)
 		return;
-	kernel_io(after);
-	for (int i = 0; i < STATE_IO_COUNT && after[STATE_IO_READS]; i++)
-		store_state()->process.waited[i] += after[i] - w->before[i];
+	waits.due = true;
+	if (++waits.children <= ONE_BY_ONE || clock_now() - waits.asked >= PAUSE)
+		ask();
 }
 
-#define WAIT(name, parameters, arguments, of, options)                 \
-	WRAP(pid_t, name, UNPACK parameters)                           \
-	{                                                              \
-		int own;                                               \
-		struct waiting w = begin_waiting_for((of), (options)); \
-		status = status ? status : &own;                       \
-		pid_t pid = REAL(name) arguments;                      \
-		end_waiting(&w, pid > 0);                              \
-		if (pid > 0)                                           \
-			add_status(pid, *status);                      \
-		return pid;                                            \
+static void end(void)
+{
+	if (waits.due && waits_alone() && waits.pid == store_state()->process.pid)
+		ask();
+}
+
+LIFE_MODULE(children, .end = end);
+
+#define WAIT(name, parameters, arguments)         \
+	WRAP(pid_t, name, UNPACK parameters)      \
+	{                                         \
+		int own;                          \
+		before_wait();                    \
+		status = status ? status : &own;  \
+		pid_t pid = REAL(name) arguments; \
+		if (pid > 0) {                    \
+			child_ended();            \
+			add_status(pid, *status); \
+		}                                 \
+		return pid;                       \
 	}
 #define UNPACK(...) __VA_ARGS__
 
-WAIT(wait, (int *status), (status), -1, 0)
-WAIT(waitpid, (pid_t of, int *status, int options), (of, status, options), of, options)
-WAIT(wait3, (int *status, int options, struct rusage *usage), (status, options, usage), -1, options)
-WAIT(wait4, (pid_t of, int *status, int options, struct rusage *usage), (of, status, options, usage), of, options)
+WAIT(wait, (int *status), (status))
+WAIT(waitpid, (pid_t of, int *status, int options), (of, status, options))
+WAIT(wait3, (int *status, int options, struct rusage *usage), (status, options, usage))
+WAIT(wait4, (pid_t of, int *status, int options, struct rusage *usage), (of, status, options, usage))
 
 WRAP(int, waitid, idtype_t type, id_t id, siginfo_t *info, int options)
 {
-	struct waiting w = begin_waiting(type, id, options);
+	before_wait();
 	int result = REAL(waitid)(type, id, info, options);
-	end_waiting(&w, result == 0 && info && info->si_pid > 0 && !(options & WNOWAIT));
-	bool dead = result == 0 && info && info->si_pid > 0 && !(options & WNOWAIT) &&
-		    (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED);
-	if (dead)
+	bool ended = result == 0 && info && info->si_pid > 0 && !(options & WNOWAIT);
+	if (ended)
+		child_ended();
+	if (ended && (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED))
 		add_status(info->si_pid, info->si_status & 0x7f);
 	return result;
 }

@@ -69,7 +69,6 @@ static const int added[] = {
 	SYS_statx,
 	SYS_uname,
 	SYS_unlinkat,
-	SYS_waitid,
 	SYS_write,
 };
 

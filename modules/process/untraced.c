@@ -106,6 +106,12 @@ __attribute__((constructor)) static void remember(int argc, char **argv, char **
 
 /* ---- writing it down ---- */
 
+/* Not by strcpy, which the linker would bind now: the stack may be small (runtime/process/dso_handle.c). */
+static void put_text(char *to, const char *text)
+{
+	memcpy(to, text, strlen(text) + 1);
+}
+
 static void count(const char *program, enum untraced_reason why)
 {
 	struct state_unobserved *list = store_state()->unobserved, *at = list;
@@ -115,7 +121,7 @@ static void count(const char *program, enum untraced_reason why)
 		if (at->reason == why && strcmp(at->program, text) == 0)
 			break;
 	if (!at->count)
-		strcpy(at->program, at < list + STATE_UNOBSERVED - 1 ? text : "<other programs>");
+		put_text(at->program, at < list + STATE_UNOBSERVED - 1 ? text : "<other programs>");
 	at->reason = why;
 	at->count++;
 }
@@ -125,7 +131,7 @@ static void remember_program(const char *program)
 	char *to = store_state()->process.becomes;
 	size_t n = strlen(program), room = sizeof store_state()->process.becomes;
 	memset(to, 0, room);
-	strcpy(to, n < room ? program : program + n - (room - 1));
+	put_text(to, n < room ? program : program + n - (room - 1));
 }
 
 /* Several threads may start programs at once. */

@@ -8,14 +8,15 @@
  * Rates are immutable once published, but for `check`; a thread may still read an old one, so none is reused soon.
  * Each measurement doubles the time to the next, 64 of them outlast any job.
  */
-enum { RATES = 64 };
+enum { RATES = 64, EARLY = 2 };
 #define FIRST_CHECK 0.02 /* s: the clock's read error of some 50 ns is then below 5e-6, that of its system call 1e-5 */
 #define COMPARED    1.0  /* s: how often both clocks are compared */
 #define SLACK       0.02 /* s: by which they may differ, with a share of the time */
 #define NEVER       UINT64_MAX
 
 /* Set at start. A rate is filled under the lock, before the pointer to it is stored; all but the rates is guarded by it. */
-static struct clock_rate rates[RATES] AT_START = {{.per_tick = 1e-9, .check = NEVER}};
+static struct clock_rate early[EARLY] AT_START = {{.per_tick = 1e-9, .check = NEVER}};
+static struct clock_rate later[RATES]; /* the others, on pages that most processes do not write */
 static struct epoch epoch AT_START;  /* monotonic: as the clock of this process's time namespace would have shown it */
 static struct epoch span AT_START;   /* where the span of the current rate begins */
 static struct epoch latest AT_START; /* where both clocks were compared */
@@ -25,19 +26,24 @@ static bool is_new AT_START; /* the span is: its rate is that of another one, or
 static struct lock measuring;
 static int current AT_START;
 
-const struct clock_rate *clock_rate = &rates[0]; /* atomic: stored under the lock, after what it points to */
+const struct clock_rate *clock_rate = &early[0]; /* atomic: stored under the lock, after what it points to */
 
 int64_t clock_jumps(void)
 {
 	return __atomic_load_n(&jumps, __ATOMIC_RELAXED);
 }
 
+static struct clock_rate *rate_at(int n)
+{
+	return n < EARLY ? &early[n] : &later[n];
+}
+
 static void publish(struct clock_rate rate)
 {
 	int next = (current + 1) % RATES;
-	rates[next] = rate;
+	*rate_at(next) = rate;
 	current = next;
-	__atomic_store_n(&clock_rate, &rates[next], __ATOMIC_RELEASE);
+	__atomic_store_n(&clock_rate, rate_at(next), __ATOMIC_RELEASE);
 }
 
 static double since_epoch(int64_t monotonic)
@@ -142,7 +148,7 @@ double clock_measure(void)
 	if (!lock_take_at_once(&measuring))
 		return since_epoch(sys_monotonic());
 	struct epoch here = epoch_now();
-	struct clock_rate *r = &rates[current];
+	struct clock_rate *r = rate_at(current);
 	double by_counter = r->counter ? (double)(int64_t)(here.counter - latest.counter) * r->per_tick : 0;
 	double by_clock = since(latest.monotonic, here.monotonic);
 	bool agree = r->counter ? alike(by_counter, by_clock, is_new ? 0.5 : 0.001) : by_clock >= 0;

@@ -49,10 +49,9 @@ static const char *set_on_off(void *field, const char *value)
 /* Whether accesses are traced. */
 static const char *set_trace(void *field, const char *value)
 {
-	bool off = !strcmp(value, "0") || !strcmp(value, "off"), compact = !strcmp(value, "compact");
-	if (!off && !compact && *value && strcmp(value, "1") != 0 && strcmp(value, "on") != 0)
+	bool compact = !strcmp(value, "compact");
+	if (set_on_off(field, compact ? "on" : value))
 		return "not one of on, compact, off, 1, 0";
-	*(bool *)field = !off;
 	config.trace_compact = compact;
 	return NULL;
 }
@@ -277,66 +276,66 @@ static setter *const setters[] = {
 	[TIMES] = set_times,
 };
 
+/* Texts in place of pointers to them, which the linker would enter in each process, on a page more. */
 struct setting {
-	const char *name; /* after IOLENS_ or DARSHAN_, and as a key of the file */
-	const char *key;  /* the key's other spelling, or NULL */
-	size_t offset;
-	enum type type;
-	const char *pair; /* set in the environment, one of a pair clears what the file said of both */
-	const char *about;
+	char name[20]; /* after IOLENS_ or DARSHAN_, and as a key of the file */
+	char key[28];  /* the key's other spelling, or "" */
+	uint16_t offset;
+	uint8_t type;  /* enum type */
+	char pair[16]; /* set in the environment, one of a pair clears what the file said of both */
+	char about[112];
 };
 
 #define FIELD(f) offsetof(struct config, f)
 
 static const struct setting settings[] = {
-	{"DISABLE", NULL, FIELD(disable), FLAG, NULL, "observe nothing"},
-	{"ENABLE_NONMPI", NULL, FIELD(nonmpi), FLAG, NULL, "observe programs without MPI outside a session too"},
-	{"CONFIG_PATH", NULL, FIELD(config_path), TEXT, NULL, "configuration file"},
-	{"SESSION", NULL, FIELD(session), TEXT, NULL, "directory of the session, set by iolens run"},
-	{"SESSION_SHARED", NULL, FIELD(session_shared), TEXT, NULL, "the same for other nodes, set by iolens run"},
-	{"SESSION_OTHERS", NULL, FIELD(session_others), TEXT, NULL,
-	 "the same for other users, set by iolens run of root"},
-	{"EPOCH", NULL, FIELD(epoch), TEXT, NULL, "start of the session, set by iolens run"},
-	{"LOGFILE", NULL, FIELD(logfile), TEXT, NULL, "path of the log, used as it is"},
-	{"LOGPATH", NULL, FIELD(logpath), TEXT, NULL, "directory of logs, with or without year/month/day below it"},
-	{"TMPDIR", NULL, FIELD(tmpdir), TEXT, NULL, "directory of the stores"},
-	{"MMAP_LOGPATH", NULL, FIELD(tmpdir), TEXT, NULL, "the same, Darshan's name"},
-	{"JOBID", NULL, FIELD(jobid), TEXT, NULL,
+	{"DISABLE", "", FIELD(disable), FLAG, "", "observe nothing"},
+	{"ENABLE_NONMPI", "", FIELD(nonmpi), FLAG, "", "observe programs without MPI outside a session too"},
+	{"CONFIG_PATH", "", FIELD(config_path), TEXT, "", "configuration file"},
+	{"SESSION", "", FIELD(session), TEXT, "", "directory of the session, set by iolens run"},
+	{"SESSION_SHARED", "", FIELD(session_shared), TEXT, "", "the same for other nodes, set by iolens run"},
+	{"SESSION_OTHERS", "", FIELD(session_others), TEXT, "", "the same for other users, set by iolens run of root"},
+	{"EPOCH", "", FIELD(epoch), TEXT, "", "start of the session, set by iolens run"},
+	{"LOGFILE", "", FIELD(logfile), TEXT, "", "path of the log, used as it is"},
+	{"LOGPATH", "", FIELD(logpath), TEXT, "", "directory of logs, with or without year/month/day below it"},
+	{"TMPDIR", "", FIELD(tmpdir), TEXT, "", "directory of the stores"},
+	{"MMAP_LOGPATH", "", FIELD(tmpdir), TEXT, "", "the same, Darshan's name"},
+	{"JOBID", "", FIELD(jobid), TEXT, "",
 	 "name of the variable that holds the job's id; without it those of Slurm, PBS, LSF, Flux"},
-	{"LOGHINTS", "LOG_HINTS", FIELD(log_hints), TEXT, NULL, "MPI-IO hints for writing the log"},
-	{"FINALIZE", NULL, FIELD(finalize), TEXT, NULL, "deferred: leave the stores for iolens recover"},
-	{"ABANDONED", NULL, FIELD(abandoned), FATE, NULL, "log, remove or keep stores of processes ended by a signal"},
-	{"FINALIZE_TIMEOUT", NULL, FIELD(finalize_timeout), SECONDS, NULL, "seconds for the log in MPI_Finalize"},
-	{"BUDGET", NULL, FIELD(budget), MEBIBYTES, NULL, "MiB of records and names per process"},
-	{"MODMEM", NULL, FIELD(budget), MEBIBYTES, NULL, "the same, Darshan's name"},
-	{"MAX_RECORDS", NULL, FIELD(max_records), RECORDS, NULL, "most records of a module [modules]; more are folded"},
-	{"TRACE", NULL, FIELD(trace), TRACE, NULL, "record every access, too: on, compact, off"},
-	{"TRACE_BUDGET", NULL, FIELD(trace_budget), MEBIBYTES, NULL, "MiB of traced accesses per process"},
-	{"TRACE_KEEP", NULL, FIELD(trace_newest), KEPT, NULL, "oldest or newest: accesses that a full trace keeps"},
-	{"TRACE_WINDOW", NULL, FIELD(trace_window), WINDOW, NULL, "A:B, in s since the start: accesses to trace"},
-	{"TRACE_SMALL", "DXT_SMALL_IO_TRIGGER", FIELD(trace_small), SHARE, NULL,
+	{"LOGHINTS", "LOG_HINTS", FIELD(log_hints), TEXT, "", "MPI-IO hints for writing the log"},
+	{"FINALIZE", "", FIELD(finalize), TEXT, "", "deferred: leave the stores for iolens recover"},
+	{"ABANDONED", "", FIELD(abandoned), FATE, "", "log, remove or keep stores of processes ended by a signal"},
+	{"FINALIZE_TIMEOUT", "", FIELD(finalize_timeout), SECONDS, "", "seconds for the log in MPI_Finalize"},
+	{"BUDGET", "", FIELD(budget), MEBIBYTES, "", "MiB of records and names per process"},
+	{"MODMEM", "", FIELD(budget), MEBIBYTES, "", "the same, Darshan's name"},
+	{"MAX_RECORDS", "", FIELD(max_records), RECORDS, "", "most records of a module [modules]; more are folded"},
+	{"TRACE", "", FIELD(trace), TRACE, "", "record every access, too: on, compact, off"},
+	{"TRACE_BUDGET", "", FIELD(trace_budget), MEBIBYTES, "", "MiB of traced accesses per process"},
+	{"TRACE_KEEP", "", FIELD(trace_newest), KEPT, "", "oldest or newest: accesses that a full trace keeps"},
+	{"TRACE_WINDOW", "", FIELD(trace_window), WINDOW, "", "A:B, in s since the start: accesses to trace"},
+	{"TRACE_SMALL", "DXT_SMALL_IO_TRIGGER", FIELD(trace_small), SHARE, "",
 	 "keep a file's trace if at least this share of its accesses has up to 10 KiB"},
-	{"TRACE_UNALIGNED", "DXT_UNALIGNED_IO_TRIGGER", FIELD(trace_unaligned), SHARE, NULL,
+	{"TRACE_UNALIGNED", "DXT_UNALIGNED_IO_TRIGGER", FIELD(trace_unaligned), SHARE, "",
 	 "the same for accesses that are not aligned"},
-	{"SITES", NULL, FIELD(sites), ON_OFF, NULL, "on, off: record which call opens a file first"},
-	{"RANGES", NULL, FIELD(ranges), TEXT, NULL,
+	{"SITES", "", FIELD(sites), ON_OFF, "", "on, off: record which call opens a file first"},
+	{"RANGES", "", FIELD(ranges), TEXT, "",
 	 "phases from a program's ranges, as --ranges of iolens run; off: none from data loaders either"},
-	{"TIMES", NULL, FIELD(times), TIMES, NULL,
+	{"TIMES", "", FIELD(times), TIMES, "",
 	 "sampled: time some of many fast calls; exact: time all calls; always-sampled: time some of any calls"},
-	{"LUSTRE_TYPE", NULL, FIELD(lustre_type), TEXT, NULL, "type of mounts to treat as Lustre, for tests"},
-	{"MEMALIGN", "MEM_ALIGNMENT", FIELD(alignment), BYTES, NULL, "bytes, alignment to check buffers for"},
-	{"MOD_DISABLE", NULL, FIELD(disabled), MODULES, "MOD_ENABLE", "modules not to record"},
-	{"MOD_ENABLE", NULL, FIELD(enabled), MODULES, "MOD_DISABLE", "modules to record in any case"},
-	{"APP_EXCLUDE", NULL, FIELD(app.exclude), EXPRESSIONS, "APP_INCLUDE", "programs not to observe"},
-	{"APP_INCLUDE", NULL, FIELD(app.include), EXPRESSIONS, "APP_EXCLUDE", "programs to observe in any case"},
-	{"NAME_EXCLUDE", NULL, FIELD(name.exclude), NAMES, "NAME_INCLUDE", "file names without records [modules]"},
-	{"NAME_INCLUDE", NULL, FIELD(name.include), NAMES, "NAME_EXCLUDE", "file names with records in any case"},
-	{"RANK_EXCLUDE", NULL, FIELD(rank.exclude), RANGES, "RANK_INCLUDE", "MPI ranks not to record"},
-	{"RANK_INCLUDE", NULL, FIELD(rank.include), RANGES, "RANK_EXCLUDE", "MPI ranks to record in any case"},
-	{"MASK_ARGS", NULL, FIELD(mask_args), EXPRESSIONS, NULL, "arguments of the command line to store as ***"},
-	{"GROUP_READABLE", NULL, FIELD(group_readable), FLAG, NULL, "logs have mode 0440 instead of 0400"},
-	{"VERBOSE", NULL, FIELD(verbose), FLAG, NULL, "also report processes that cannot write their log"},
-	{"DUMP_CONFIG", NULL, FIELD(dump), FLAG, NULL, "print all settings on standard error"},
+	{"LUSTRE_TYPE", "", FIELD(lustre_type), TEXT, "", "type of mounts to treat as Lustre, for tests"},
+	{"MEMALIGN", "MEM_ALIGNMENT", FIELD(alignment), BYTES, "", "bytes, alignment to check buffers for"},
+	{"MOD_DISABLE", "", FIELD(disabled), MODULES, "MOD_ENABLE", "modules not to record"},
+	{"MOD_ENABLE", "", FIELD(enabled), MODULES, "MOD_DISABLE", "modules to record in any case"},
+	{"APP_EXCLUDE", "", FIELD(app.exclude), EXPRESSIONS, "APP_INCLUDE", "programs not to observe"},
+	{"APP_INCLUDE", "", FIELD(app.include), EXPRESSIONS, "APP_EXCLUDE", "programs to observe in any case"},
+	{"NAME_EXCLUDE", "", FIELD(name.exclude), NAMES, "NAME_INCLUDE", "file names without records [modules]"},
+	{"NAME_INCLUDE", "", FIELD(name.include), NAMES, "NAME_EXCLUDE", "file names with records in any case"},
+	{"RANK_EXCLUDE", "", FIELD(rank.exclude), RANGES, "RANK_INCLUDE", "MPI ranks not to record"},
+	{"RANK_INCLUDE", "", FIELD(rank.include), RANGES, "RANK_EXCLUDE", "MPI ranks to record in any case"},
+	{"MASK_ARGS", "", FIELD(mask_args), EXPRESSIONS, "", "arguments of the command line to store as ***"},
+	{"GROUP_READABLE", "", FIELD(group_readable), FLAG, "", "logs have mode 0440 instead of 0400"},
+	{"VERBOSE", "", FIELD(verbose), FLAG, "", "also report processes that cannot write their log"},
+	{"DUMP_CONFIG", "", FIELD(dump), FLAG, "", "print all settings on standard error"},
 };
 
 enum { SETTINGS = sizeof settings / sizeof *settings };
@@ -346,7 +345,7 @@ static const struct setting *setting_named(const char *name, size_t n)
 	for (const struct setting *s = settings; s < settings + SETTINGS; s++) {
 		if (strlen(s->name) == n && memcmp(s->name, name, n) == 0)
 			return s;
-		if (s->key && strlen(s->key) == n && memcmp(s->key, name, n) == 0)
+		if (*s->key && strlen(s->key) == n && memcmp(s->key, name, n) == 0)
 			return s;
 	}
 	return NULL;
@@ -366,10 +365,11 @@ struct place {
 };
 
 /* All of it is written and read at the start, by the one thread that there is. */
-static bool shown AT_START; /* a user may ask where values came from: there is a file, or the environment asks */
-static struct origin origins[SETTINGS];
-static char warnings[WARNINGS][PLACE + 160];
-static int nwarnings;
+static struct account {
+	struct origin origin[SETTINGS];
+	char warning[WARNINGS][PLACE + 160];
+	int warnings;
+} * account AT_START; /* NULL: no user asks, by a file or the environment */
 
 static void print_place(const struct place *p, char out[PLACE])
 {
@@ -383,20 +383,21 @@ static void print_place(const struct place *p, char out[PLACE])
 static void warn(const struct place *p, const char *name, const char *value, const char *what)
 {
 	char place[PLACE];
+	if (!account || account->warnings == WARNINGS)
+		return;
 	print_place(p, place);
-	if (nwarnings < WARNINGS)
-		snprintf(warnings[nwarnings++], sizeof *warnings, *name ? "%s: %.40s %.40s: %s" : "%s: %s%s%s", place,
-			 name, value, what);
+	snprintf(account->warning[account->warnings++], sizeof *account->warning,
+		 *name ? "%s: %.40s %.40s: %s" : "%s: %s%s%s", place, name, value, what);
 }
 
 static void apply(const struct setting *s, const char *value, const struct place *p)
 {
-	struct origin *o = &origins[s - settings];
 	const char *wrong = setters[s->type]((char *)&config + s->offset, value);
 	if (wrong)
 		warn(p, s->name, value, wrong);
-	if (wrong || !shown)
+	if (wrong || !account)
 		return;
+	struct origin *o = &account->origin[s - settings];
 	snprintf(o->value, sizeof o->value, "%s", s->type == FLAG ? "on" : value);
 	print_place(p, o->place);
 }
@@ -408,16 +409,17 @@ static void clear(const struct setting *s)
 	static const struct config none;
 	memcpy((char *)&config + s->offset, (const char *)&none + s->offset,
 	       s->type == MODULES ? sizeof(uint32_t) : sizeof(struct filter));
-	origins[s - settings] = (struct origin){0};
+	if (account)
+		account->origin[s - settings] = (struct origin){0};
 }
 
 /* That a variable stands for, and its value. */
 static const struct setting *setting_of(const char *variable, const char *prefix, const char **value)
 {
-	size_t n = strlen(prefix);
-	const char *equals = *variable == *prefix && strncmp(variable, prefix, n) == 0 ? strchr(variable, '=') : NULL;
+	bool is = strncmp(variable, prefix, strlen(prefix)) == 0;
+	const char *name = variable + (is ? strlen(prefix) : 0), *equals = is ? strchr(name, '=') : NULL;
 	*value = equals ? equals + 1 : NULL;
-	return equals ? setting_named(variable + n, (size_t)(equals - variable) - n) : NULL;
+	return equals ? setting_named(name, (size_t)(equals - name)) : NULL;
 }
 
 static void load_environment(char **environment, const char *prefix)
@@ -426,12 +428,12 @@ static void load_environment(char **environment, const char *prefix)
 	const char *value;
 	for (char **e = environment; e && *e;
 	     e++) /* one of a pair is in the environment: the file's word on both is void */
-		if ((s = setting_of(*e, prefix, &value)) && s->pair) {
+		if (**e == *prefix && (s = setting_of(*e, prefix, &value)) && *s->pair) {
 			clear(s);
 			clear(setting_named(s->pair, strlen(s->pair)));
 		}
 	for (char **e = environment; e && *e; e++)
-		if ((s = setting_of(*e, prefix, &value)))
+		if (**e == *prefix && (s = setting_of(*e, prefix, &value)))
 			apply(s, value, &(struct place){*e, -1});
 }
 
@@ -504,13 +506,13 @@ static void load_file(const char *path)
 }
 
 #define SWITCH_OF_OLD "DXT_ENABLE_IO_TRACE" /* Darshan's, on whatever it is set to */
-
 void config_load(char **environment)
 {
 	const char *path = config_variable(environment, "IOLENS_CONFIG_PATH");
 	path = path ? path : config_variable(environment, "DARSHAN_CONFIG_PATH");
-	shown = path || config_variable(environment, "IOLENS_DUMP_CONFIG") ||
-		config_variable(environment, "DARSHAN_DUMP_CONFIG");
+	bool asked = path || config_variable(environment, "IOLENS_DUMP_CONFIG") ||
+		     config_variable(environment, "DARSHAN_DUMP_CONFIG");
+	account = asked ? arena_take(sizeof *account) : NULL;
 	if (path)
 		load_file(path);
 	load_environment(environment, "DARSHAN_");
@@ -585,14 +587,14 @@ void config_print(void (*print)(const char *text, size_t n))
 {
 	char line[PLACE + 256], value[80];
 	for (const struct setting *s = settings; s < settings + SETTINGS; s++) {
-		const struct origin *o = &origins[s - settings];
+		const struct origin *o = account ? &account->origin[s - settings] : &(struct origin){{0}, {0}};
 		default_value(s, value, sizeof value);
 		int n = snprintf(line, sizeof line, "%-16s %-24s %-32s # %s\n", s->name, *o->place ? o->value : value,
 				 *o->place ? o->place : "default", s->about);
 		print(line, (size_t)n);
 	}
-	for (int i = 0; i < nwarnings; i++) {
-		int n = snprintf(line, sizeof line, "warning: %s\n", warnings[i]);
+	for (int i = 0; account && i < account->warnings; i++) {
+		int n = snprintf(line, sizeof line, "warning: %s\n", account->warning[i]);
 		print(line, (size_t)n);
 	}
 }

@@ -17,7 +17,7 @@ enum {
 	TURN_NS = 10 * 1000 * 1000 /* what one turn counts at most: the process may have been stopped meanwhile */
 };
 
-__thread struct self self = {.gate = SELF_NEW};
+__thread struct self self __attribute__((tls_model("initial-exec"))) = {.gate = SELF_NEW};
 void (*lock_on_lost)(void) AT_START;
 
 static const char may_be_more;

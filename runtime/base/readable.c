@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "lock.h"
 #include "sys.h"
 
 /* No page is smaller. */
@@ -68,8 +69,22 @@ static size_t copy(void *to, const void *from, size_t n)
 	return got > 0 ? (size_t)got : 0;
 }
 
+/* No thread changes it meanwhile. */
+static bool stays(struct readable_copy *c, const char *at)
+{
+	uintptr_t page = page_of(at);
+	if (!at || !lock_is_needless() || (page != c->page && !page_readable(page)))
+		return false;
+	c->page = page;
+	return true;
+}
+
 const char *readable_bytes(struct readable_copy *c, const char *at, size_t *n)
 {
+	if (stays(c, at)) {
+		*n = PAGE - ((uintptr_t)at - c->page);
+		return at;
+	}
 	if (at < c->at || at >= c->at + c->n) {
 		c->at = at;
 		c->n = at ? copy(c->bytes, at, sizeof c->bytes) : 0;

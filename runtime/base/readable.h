@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 bool readable(const void *at, size_t n);
@@ -16,11 +17,13 @@ bool readable_text(const char *text);
 
 /*
  * What another thread may change or free meanwhile, as an environment: read through the kernel, which copies what is there and
- * raises no signal. Begins empty.
+ * raises no signal. In a process with one thread it is read where it lies, once the kernel was asked about its page: a shell starts
+ * thousands of programs, each with some 40 variables. Begins empty.
  */
 enum { READABLE_COPY = 512 };
 
 struct readable_copy {
+	uintptr_t page; /* the last one that was asked about and can be read; 0 = none */
 	const char *at; /* of the first byte that is copied */
 	size_t n;
 	char bytes[READABLE_COPY];

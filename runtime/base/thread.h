@@ -59,4 +59,7 @@ extern __thread struct self self __attribute__((tls_model("initial-exec"), visib
  */
 #define AT_START __attribute__((section("iolens_start")))
 
+/* What is large, and of which most processes write no more than the beginning: behind the others (start.ld). */
+#define AT_START_LARGE __attribute__((section("iolens_start_large")))
+
 #endif

@@ -31,9 +31,9 @@ static void get_counts(struct counts *c)
 	c->text[c->length > 0 ? c->length : 0] = '\0';
 }
 
-void kernel_io(int64_t out[STATE_IO_COUNT])
+static bool io_of(const char *path, int64_t out[STATE_IO_COUNT])
 {
-	struct counts c = {.path = "/proc/self/io"};
+	struct counts c = {.path = path};
 	int64_t own[] = {sys_own_read, sys_own_written};
 	get_counts(&c);
 	memset(out, 0, sizeof *out * STATE_IO_COUNT);
@@ -44,6 +44,22 @@ void kernel_io(int64_t out[STATE_IO_COUNT])
 	for (int k = 0; k < 2; k++)
 		if (out[STATE_IO_READ + k] >= own[k])
 			out[STATE_IO_READ + k] -= own[k];
+	return c.length > 0;
+}
+
+void kernel_io(int64_t out[STATE_IO_COUNT])
+{
+	io_of("/proc/self/io", out);
+}
+
+bool kernel_io_of_children(int64_t out[STATE_IO_COUNT])
+{
+	int64_t own[STATE_IO_COUNT];
+	bool known = io_of("/proc/thread-self/io", own);
+	known = io_of("/proc/self/io", out) && known;
+	for (int i = 0; i < STATE_IO_COUNT; i++)
+		out[i] -= own[i];
+	return known;
 }
 
 static int64_t microseconds(struct timeval t)

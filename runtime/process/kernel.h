@@ -10,6 +10,12 @@
 /* Fills in /proc/self/io less what iolens itself has read and written; all zero where it cannot be read. */
 void kernel_io(int64_t out[STATE_IO_COUNT]);
 
+/*
+ * What the children that it has waited for have moved, by a process with one thread: the kernel adds it to the count of the process,
+ * and not to that of the thread. False: it is not known.
+ */
+bool kernel_io_of_children(int64_t out[STATE_IO_COUNT]);
+
 /* Fills in what the process has used so far, all of its threads together; all zero where that is not known. */
 void kernel_used(int64_t out[STATE_USED_COUNT]);
 

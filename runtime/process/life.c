@@ -56,7 +56,6 @@ static struct {
 	int missed;     /* how often its store could not be mapped, */
 	int left;       /* and operations until it is tried again */
 	struct store_owner owner;
-	char command[3016];
 } life AT_START;
 
 /* Hidden: the bounds of our section are no names for other libraries to find. */
@@ -95,7 +94,6 @@ static void begin_process(void)
 	p->own_moved[IO_READ] = sys_own_read;
 	life.owner.user = getuid();
 	life.owner.job = life.job;
-	life.owner.command = life.command;
 }
 
 static void complete_process(void)
@@ -167,8 +165,7 @@ static void start_observing(int argc, char **argv, char **environment)
 	life.environment = environment = surroundings_keep(environment);
 	int64_t job = surroundings_job(environment, config.jobid);
 	life.job = job > 0 ? job : sys_pid();
-	surroundings_command(argc, argv, life.command, sizeof life.command);
-	lock_start();
+	life.owner.command = surroundings_command(argc, argv);
 	lock_identify();
 	self_own();
 	session_collect(SESSION_START); /* it may make room, and what it reads and writes is not the program's */
@@ -189,14 +186,11 @@ static void start_observing(int argc, char **argv, char **environment)
 		describe_node();
 }
 
-/*
- * Asked of the file system once, and only of a program that would be observed without `iolens run`. The command line is not there yet:
- * its room is on a page that every process writes, where the stack may be small.
- */
+/* Asked of the file system once, and only of a program that would be observed without `iolens run`. */
 static bool is_allowed(void)
 {
 	if (life.allowed && !life.asked && !life.in_session)
-		life.allowed = !surroundings_opted_out(life.environment, life.command, sizeof life.command);
+		life.allowed = !surroundings_opted_out(life.environment);
 	life.asked = true;
 	return life.allowed;
 }
@@ -205,6 +199,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 {
 	if (getauxval(AT_SECURE))
 		return;
+	lock_start();
 	warn_start();
 	resolve_start();
 	life.behind = resolve_behind();

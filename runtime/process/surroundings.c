@@ -9,6 +9,7 @@
 #include "session.h"
 #include "store.h"
 #include "sys.h"
+#include "thread.h"
 
 char **surroundings_keep(char **environment)
 {
@@ -19,11 +20,15 @@ char **surroundings_keep(char **environment)
 	return kept && n ? memcpy(kept, environment, n * sizeof *kept) : kept;
 }
 
+/* Written at the start, by one thread; its room serves for another text first. */
+static char command[3016] AT_START_LARGE;
+
 /* Arguments joined by blanks. A newline would be taken for a mount entry. */
-void surroundings_command(int argc, char **argv, char *to, size_t size)
+const char *surroundings_command(int argc, char **argv)
 {
 	static const char mark[] = "<TRUNCATED>";
-	size_t n = 0, room = size - 1;
+	char *to = command;
+	size_t n = 0, room = sizeof command - 1;
 	for (int i = 0; i < argc && n < room; i++) {
 		const char *c = i && filter_hits(&config.mask_args, 0, argv[i]) ? "***" : argv[i];
 		if (i)
@@ -34,6 +39,7 @@ void surroundings_command(int argc, char **argv, char *to, size_t size)
 	to[n] = '\0'; /* the room has served for something else */
 	if (n == room)
 		memcpy(to + room - (sizeof mark - 1), mark, sizeof mark);
+	return to;
 }
 
 static const char *variable(void *environment, const char *name)
@@ -63,11 +69,11 @@ static __attribute__((noinline)) bool opted_out_far(const char *config_home, con
 	return logname_opt_out(config_home, home, path, sizeof path) && sys_exists(path);
 }
 
-bool surroundings_opted_out(char **environment, char *room, size_t n)
+bool surroundings_opted_out(char **environment)
 {
 	const char *config_home = config_variable(environment, "XDG_CONFIG_HOME");
 	const char *home = config_variable(environment, "HOME");
-	if (logname_opt_out(config_home, home, room, n))
-		return sys_exists(room);
+	if (logname_opt_out(config_home, home, command, sizeof command))
+		return sys_exists(command);
 	return opted_out_far(config_home, home);
 }

@@ -12,8 +12,8 @@
  */
 char **surroundings_keep(char **environment);
 
-/* The command line, arguments as MASK_ARGS wants them; `size` bytes with the NUL. */
-void surroundings_command(int argc, char **argv, char *to, size_t size);
+/* The command line, arguments as MASK_ARGS wants them, for as long as the process lives. */
+const char *surroundings_command(int argc, char **argv);
 
 /* Once in a process, before it records, on a stack of our own; it takes some tenths of a millisecond. */
 void surroundings_describe(void *environment);
@@ -21,7 +21,7 @@ void surroundings_describe(void *environment);
 /* The number of the scheduler's job, 0 = there is none; `name`: the variable that holds it, NULL = the scheduler's own. */
 int64_t surroundings_job(char **environment, const char *name);
 
-/* Has the user said no (`iolens disable`)? `room` is for a path. */
-bool surroundings_opted_out(char **environment, char *room, size_t n);
+/* Has the user said no (`iolens disable`)? Asked before the command line is kept, in whose room the path is. */
+bool surroundings_opted_out(char **environment);
 
 #endif

@@ -27,6 +27,7 @@ from callgrind import Work, work_of  # noqa: E402
 
 BUDGETS: dict[str, dict[str, Any]] = tomllib.loads((HERE / "budgets.toml").read_text())
 ENDS = BUDGETS.pop("ends")
+START = BUDGETS.pop("start")
 FEW, MANY, MORE = 1000, 3000, 9000
 LEAST = 0.85  # of a budget
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -121,6 +122,29 @@ def test_a_call_keeps_to_its_budget(iolens: Path, folder: Path, place: Path, nam
     assert round(per_call["calls"], 1) == budget["calls"], said
     assert round(per_call["system_calls"], 1) == budget["system_calls"], said
     assert LEAST * budget["instructions"] <= per_call["instructions"] <= budget["instructions"], said
+
+
+@pytest.mark.skipif(not shutil.which("valgrind"), reason="no valgrind")
+def test_a_process_that_does_nothing_keeps_to_its_budget(place: Path) -> None:
+    """Beyond one with an empty library: what the linker does for ours, and what ours does. Shells start thousands."""
+    empty, ours = place / "empty.so", places.BUILD / "runtime" / "libiolens.so"
+    subprocess.run(["cc", "-shared", "-nostdlib", "-x", "c", "/dev/null", "-o", empty], check=True)
+    totals = []
+    for library in (empty, ours):
+        out = place / f"{library.stem}.out"
+        tool = ["valgrind", "--tool=callgrind", "--collect-systime=yes", f"--callgrind-out-file={out}"]
+        own = {"LD_PRELOAD": str(library), "IOLENS_ENABLE_NONMPI": "1", "IOLENS_TMPDIR": str(place)}
+        own |= {"PATH": os.environ["PATH"], "HOME": "/nowhere"}
+        own |= {f"VARIABLE_{n}": "value" for n in range(30)}  # each is looked at
+        subprocess.run(
+            [*tool, "true"], cwd=place, env=own, check=True, capture_output=True
+        )  # valgrind's own logs
+        totals.append([int(word) for word in out.read_text().partition("\ntotals: ")[2].split()[:2]])
+    spent = {field: totals[1][n] - totals[0][n] for n, field in enumerate(("instructions", "system_calls"))}
+    assert spent["system_calls"] <= START["system_calls"], f"{spent}, budget {START}"
+    assert LEAST * START["instructions"] <= spent["instructions"] <= START["instructions"], (
+        f"{spent}, budget {START}"
+    )
 
 
 @pytest.fixture(scope="module")

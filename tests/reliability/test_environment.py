@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -88,3 +90,21 @@ def test_the_library_alone_survives_it_too(
     text = run_iolens(["show", tmp_path / "log"]).stdout
     assert shown.records(text)["POSIX", f"{tmp_path}/w", 0]["POSIX_BYTES_WRITTEN"] == "3"
     assert "# jobid: 4711\n" in text
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="no strace")
+@pytest.mark.parametrize("observed", [True, False], ids=["observed", "loaded"])
+def test_a_shell_that_starts_programs_reads_its_environment_where_it_lies(
+    observed: bool, preload: Path, tmp_path: Path
+) -> None:
+    """Through the kernel it took two system calls a variable, for each program."""
+    own = {"LD_PRELOAD": str(preload), "IOLENS_LOGPATH": str(tmp_path)}
+    own |= {"IOLENS_ENABLE_NONMPI": "1"} if observed else {}
+    own |= {f"VARIABLE_{n}": "v" * n for n in range(200)}
+    given = [word for item in own.items() for word in ("-E", "=".join(item))]
+    loop = "i=0; while [ $i -lt 10 ]; do /bin/true; i=$((i+1)); done"
+    subprocess.run(["strace", "-f", "-o", "trace", *given, "sh", "-c", loop], cwd=tmp_path, check=True)
+    calls = re.findall(r"^\d+ +(\w+)\(", (tmp_path / "trace").read_text(), re.MULTILINE)
+    assert calls.count("execve") == 11
+    assert calls.count("process_vm_readv") == 0
+    assert calls.count("getpid") < 11 * 10

@@ -131,8 +131,8 @@ def test_bare_it_runs_as_well(compile_program: Callable[[str], Path], tmp_path: 
 
 
 # What a process does first, a handler does: on an alternate stack with 1,280 bytes more than the kernel's frame, a
-# page that must not be touched below it. The loader, which takes more, binds at the start. With a second thread the
-# work is done by a thread of iolens.
+# page that must not be touched below it. The linker, which takes more, binds the program at its start. With a second
+# thread the work is done by a thread of iolens.
 FIRST = r"""
 #include <fcntl.h>
 #include <pthread.h>
@@ -189,9 +189,9 @@ WHAT = pytest.mark.parametrize("what", ["opens", "ends"])
 @THREADS
 @WHAT
 def test_the_first_operation_on_a_stack_of_1280_bytes(
-    compile_program: Callable[[str], Path], observe: Observe, tmp_path: Path, what: str, threads: list[str]
+    compile_program: Callable[..., Path], observe: Observe, tmp_path: Path, what: str, threads: list[str]
 ) -> None:
-    seen = observe([compile_program(FIRST), what, *threads], cwd=tmp_path, env={"LD_BIND_NOW": "1"})
+    seen = observe([compile_program(FIRST, "-Wl,-z,now"), what, *threads], cwd=tmp_path)
     assert seen.done.returncode == 0
     assert seen.total("POSIX", "BYTES_WRITTEN", f"{tmp_path}/first") == (5 if what == "opens" else 0)
 
@@ -199,17 +199,108 @@ def test_the_first_operation_on_a_stack_of_1280_bytes(
 @THREADS
 @WHAT
 def test_the_first_operation_of_the_library_alone_on_a_stack_of_1280_bytes(
-    compile_program: Callable[[str], Path], preload: Path, tmp_path: Path, what: str, threads: list[str]
+    compile_program: Callable[..., Path], preload: Path, tmp_path: Path, what: str, threads: list[str]
 ) -> None:
     logs = tmp_path / "logs"
     logs.mkdir()
-    own = {
-        "LD_PRELOAD": f"{preload}",
-        "IOLENS_ENABLE_NONMPI": "1",
-        "IOLENS_LOGPATH": f"{logs}",
-        "LD_BIND_NOW": "1",
-    }
-    command = [compile_program(FIRST), what, *threads]
+    own = {"LD_PRELOAD": f"{preload}", "IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGPATH": f"{logs}"}
+    command = [compile_program(FIRST, "-Wl,-z,now"), what, *threads]
     done = subprocess.run(command, cwd=tmp_path, env={**os.environ, **own}, check=False)
     assert done.returncode == 0
     assert len(list(logs.iterdir())) == (what == "opens")
+
+
+# The linker binds getppid after the first call, and getpgrp after all others.
+CALLS = r"""
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void put(const char *name)
+{
+	char text[16];
+	struct stat s;
+	int fd = open(name, O_RDWR | O_CREAT, 0600), other = dup(fd);
+	if (write(fd, "0123456789", 10) != 10 || pread(other, text, 10, 0) != 10 || lseek(fd, 0, SEEK_SET))
+		_exit(1);
+	char *at = mmap(NULL, 10, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	at[0]++;
+	munmap(at, 10);
+	if (fstat(fd, &s) || stat(name, &s) || fsync(fd) || close(fd) || close(other))
+		_exit(2);
+}
+
+static void use_stream(const char *name)
+{
+	char text[16];
+	FILE *f = fopen(name, "r+");
+	if (!fgets(text, 8, f) || ftello(f) != 7 || fseek(f, 0, SEEK_END) || fputs("more", f) < 0 || fclose(f))
+		_exit(3);
+}
+
+static void start(const char *program)
+{
+	int status = 1;
+	pid_t child = vfork();
+	if (child == 0) {
+		execlp(program, program, NULL);
+		_exit(9);
+	}
+	if (waitpid(child, &status, 0) != child || status)
+		_exit(4);
+}
+
+static void *thread_main(void *name)
+{
+	put(name);
+	return name;
+}
+
+int main(void)
+{
+	pthread_t thread;
+	close(open("first", O_RDWR | O_CREAT, 0600));
+	(void)getppid();
+	put("second");
+	mkdir("folder", 0700);
+	put("absent/../folder/../data");
+	use_stream("data");
+	if (chdir("folder"))
+		return 5;
+	put("inner");
+	rename("inner", "../inner");
+	unlink("../inner");
+	start("true");
+	start("../script");
+	pthread_create(&thread, NULL, thread_main, "of a thread");
+	pthread_join(thread, NULL);
+	return getpgrp() < 0;
+}
+"""
+
+
+@pytest.mark.parametrize("observed", [True, False], ids=["observed", "loaded"])
+def test_the_linker_binds_nothing_for_the_library_within_a_call(
+    observed: bool, compile_program: Callable[..., Path], preload: Path, tmp_path: Path
+) -> None:
+    """It takes 3 KiB of stack: what calls need is bound at the start, or when the process wakes."""
+    (tmp_path / "absent").mkdir()
+    (tmp_path / "script").write_text("#!/bin/sh\nexit 0\n")
+    (tmp_path / "script").chmod(0o700)
+    own = {"LD_PRELOAD": f"{preload}", "LD_DEBUG": "bindings", "LD_DEBUG_OUTPUT": f"{tmp_path}/bindings"}
+    own |= {"IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGPATH": f"{tmp_path}"} if observed else {}
+    program = compile_program(CALLS, "-Wl,-z,lazy")
+    done = subprocess.Popen([program], cwd=tmp_path, env={**os.environ, **own})
+    assert done.wait() == 0
+    lines = (tmp_path / f"bindings.{done.pid}").read_text().splitlines()
+    after, before = (
+        next(n for n, line in enumerate(lines) if f"`{mark}'" in line) for mark in ("getppid", "getpgrp")
+    )
+    ours = [n for n, line in enumerate(lines) if f"binding file {preload} " in line]
+    assert 20 < len([n for n in ours if n < after]) < 60
+    assert [lines[n] for n in ours if after < n < before] == []

@@ -16,13 +16,12 @@ WORK = ["dd", "if=/dev/zero", "of=made", "bs=1000", "count=3", "status=none"]
 CHAIN = ["sh", "-c", "(true); exec true"]
 
 
-START, OTHER, OPEN, USE, RECORD, WAIT, EXEC, LOG = (
+START, OTHER, OPEN, USE, RECORD, EXEC, LOG = (
     "start of an observed program, and its first operation",
     "start of another one",
     "a path that is opened for the first time, and an open of more than 0.5 ms (a named pipe has no record)",
     "first use of an inherited descriptor",
     "the first record of an interface, and when there is no room for more",
-    "a wait that does not block",
     "exec and spawn",
     "a process without `iolens run` writes its log",
 )
@@ -34,7 +33,7 @@ def test_what_the_library_adds_is_listed(
 ) -> None:
     bare = calls(command, tmp_path)
     library = {"LD_PRELOAD": str(preload)}
-    assert calls(command, tmp_path, **library) - bare <= documented(root, OTHER, WAIT, EXEC)
+    assert calls(command, tmp_path, **library) - bare <= documented(root, OTHER, EXEC)
     # A place of its own: where others have left stores, it looks at these, too.
     alone = {
         **library,
@@ -43,7 +42,7 @@ def test_what_the_library_adds_is_listed(
         "IOLENS_TMPDIR": str(tmp_path),
     }
     assert calls(command, tmp_path, **alone) - bare <= documented(
-        root, START, OTHER, OPEN, USE, RECORD, WAIT, EXEC, LOG
+        root, START, OTHER, OPEN, USE, RECORD, EXEC, LOG
     )
 
 
@@ -53,7 +52,7 @@ def test_a_session_adds_less(root: Path, preload: Path, tmp_path: Path, command:
     session.mkdir(mode=0o700)
     env = {"LD_PRELOAD": str(preload), "IOLENS_SESSION": str(session)}
     added = calls(command, tmp_path, **env) - calls(command, tmp_path)
-    assert added <= documented(root, START, OTHER, OPEN, USE, RECORD, WAIT, EXEC)
+    assert added <= documented(root, START, OTHER, OPEN, USE, RECORD, EXEC)
     assert list(session.glob("*.store"))
 
 

@@ -61,7 +61,7 @@ static void move_counter(double by)
 	span.counter -= ticks;
 	latest.counter -= ticks;
 	for (int i = 0; i < RATES; i++)
-		rates[i].ticks -= ticks;
+		rate_at(i)->ticks -= ticks;
 }
 
 static void start(double counter, double monotonic, double realtime)
@@ -154,7 +154,7 @@ TEST(the_clock_of_a_running_process_becomes_another_one)
 TEST(another_rate_is_measured_anew)
 {
 	start(10, 10, 10);
-	rates[current].per_tick *= 10;
+	rate_at(current)->per_tick *= 10;
 	for (int n = 0; n < 13; n++)
 		moment();
 	CHECK(close_to(moment(), 0.1, 0.02));
