@@ -330,6 +330,7 @@ __attribute__((noinline)) static uintptr_t find_user(uintptr_t caller, struct co
 		return 0;
 	struct code c = own;
 	struct unwind_code code = unwind_code(&c);
+	code.stays = true;
 	unwind_begin();
 	unwind_here(&f);
 	for (int n = 0; n < DEEPEST && unwind_step(&f, &code); n++) {

@@ -9,6 +9,7 @@ enum {
 	PAGE = 4096,
 	PAGES = 32, /* known to be readable; a power of two */
 	REMEMBERED = 4,
+	KEPT = 16, /* rows of code that stays; a power of two */
 	LARGEST_FRAME = 1 << 24,
 	/* How addresses are written: all linkers' tables, and all compilers' entries of shared libraries, have these. */
 	TABLE_KIND = 0x3b031b01,
@@ -73,6 +74,10 @@ struct common {
 static struct {
 	uintptr_t page[PAGES];
 	struct row row, first, remembered[REMEMBERED];
+	struct {
+		uintptr_t at;
+		struct row row;
+	} kept[KEPT];
 	unsigned remembers;
 } work;
 
@@ -356,6 +361,22 @@ static bool find_row(const struct unwind_code *code, uintptr_t instruction)
 	return run(r, &c, instruction - begin);
 }
 
+static bool know_row(const struct unwind_code *code, uintptr_t at)
+{
+	size_t place = at % KEPT;
+	if (code->stays && work.kept[place].at == at) {
+		work.row = work.kept[place].row;
+		return true;
+	}
+	if (!find_row(code, at - 1))
+		return false;
+	if (code->stays) {
+		work.kept[place].at = at;
+		work.kept[place].row = work.row;
+	}
+	return true;
+}
+
 /* ---- a step ---- */
 
 /* A call with a relative address, or by a register or memory. */
@@ -379,7 +400,7 @@ void unwind_begin(void)
 bool unwind_step(struct unwind_frame *f, const struct unwind_code *code)
 {
 	const struct row *row = &work.row;
-	if (!find_row(code, f->at - 1) || row->base >= UNWIND_REGISTERS || !(f->known >> row->base & 1) ||
+	if (!know_row(code, f->at) || row->base >= UNWIND_REGISTERS || !(f->known >> row->base & 1) ||
 	    row->rule[RETURN] != SAVED)
 		return false;
 	uintptr_t end = f->word[row->base] + (uintptr_t)row->above;

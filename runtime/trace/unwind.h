@@ -16,6 +16,7 @@ enum { UNWIND_REGISTERS = 17, UNWIND_STACK = 7 }; /* DWARF's numbers; the last o
 struct unwind_code {
 	uintptr_t from, to;
 	uintptr_t table; /* where its PT_GNU_EH_FRAME is; 0 = it has none */
+	bool stays;      /* it is never unloaded: its rows are remembered */
 };
 
 struct unwind_frame {

@@ -331,7 +331,10 @@ def places_of(observe: Observe, folder: Path, command: list[str | Path]) -> set[
     seen = observe(command, cwd=folder)
     assert seen.done.returncode == 0
     with Dataset(seen.log) as data:
-        rows = data.rows("SELECT place FROM file_site JOIN name_of USING (log, id) WHERE name LIKE '%/saved'")
+        named = "JOIN name_of USING (log, id) WHERE name LIKE '%/saved'"
+        rows = data.rows(f"SELECT place FROM file_site {named}")
+        below = data.rows(f"SELECT place FROM line {named}")
+    assert {row["place"] for row in below} <= {row["place"] for row in rows}, "and no unknown place"
     return {row["place"] for row in rows}
 
 

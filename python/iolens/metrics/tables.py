@@ -154,7 +154,8 @@ _FILE_SITE = """
 # What reached the system, by line. A call that takes no clock has no line: sums by line are scaled to the counters of
 # the file and the kind of call, so that they add up. Sums of file 0 are of files that had no room for their own:
 # what such files lack goes to the lines of these sums, small accesses to lines with small ones, so that files and lines
-# have what they have in all. Files without any sum have the line that opened them.
+# have what they have in all. Files without any sum have the line that opened them; a stream's descriptor that of the
+# stream.
 _LINE = """
     WITH counted AS (
         SELECT * FROM (
@@ -243,8 +244,8 @@ _LINE = """
         FROM (
             FROM counted WHERE (log, interface, id, kind) NOT IN (SELECT (log, interface, id, kind) FROM weighed)
         ) AS c LEFT JOIN opened AS o ON o.log = c.log AND o.id = c.id
-            AND (o.interface = c.interface OR o.interface NOT IN libc_interfaces())
-        QUALIFY row_number() OVER (PARTITION BY c.log, c.interface, c.id, c.kind ORDER BY o.interface NULLS LAST) = 1
+        QUALIFY row_number() OVER (PARTITION BY c.log, c.interface, c.id, c.kind
+            ORDER BY o.interface <> c.interface AND o.interface IN libc_interfaces(), o.interface NULLS LAST) = 1
     )
     SELECT l.log, interface, id, kind, coalesce(place, 'unknown') AS place, function, source, line, module, stack,
         calls, bytes, time, ranks, basis
