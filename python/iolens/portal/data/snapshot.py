@@ -33,7 +33,7 @@ from iolens.fleet.tables.write import quoted
 from iolens.portal.data.active import Active
 from iolens.portal.data.cache import Cache
 from iolens.portal.data.scope import EVERYTHING, Scope
-from iolens.portal.data.view import COMPARING, BoundedTables, Gone, Session, View
+from iolens.portal.data.view import COMPARING, BoundedTables, Gone, Session, View, hold_no_files
 
 __all__ = ["STOP_SECONDS", "PortalSnapshot", "Snapshots", "trusted_lake"]
 
@@ -41,8 +41,14 @@ VIEWS = 64
 """Scopes whose databases are kept."""
 
 FEW_VIEWS = 4
-MOST_RESIDENT = 3 << 30
+MOST_RESIDENT = 1 << 30
 """Bytes of the server in memory, above which only the last few are."""
+
+MEMORY = "512MB"
+"""Of staff's database, and for a new snapshot: what does not fit goes to temporary files, so that memory does not grow
+with the jobs."""
+_MEMORY_OF_USER = "256MB"
+"""Of the database of a user, or of one job."""
 
 JOBS = 16
 """Databases of one job each that are kept."""
@@ -176,7 +182,7 @@ class PortalSnapshot:
 
         def make() -> View:
             tables = BoundedTables(self.lake, self.of_lake, scope, self.folder)
-            return View(tables, self.active, memory="2GB" if scope.everything else "512MB")
+            return View(tables, self.active, MEMORY if scope.everything else _MEMORY_OF_USER)
 
         # Each is closed when the last request lets go of it; what all hold is bounded by the server's memory.
         kept = self._all if scope.everything else self._views
@@ -196,7 +202,7 @@ class PortalSnapshot:
 
         def make() -> OneLog:
             tables = BoundedTables(self.lake, self.of_lake, scope, self.folder, log=log)
-            return OneLog(View(tables, self.active, memory="512MB"))
+            return OneLog(View(tables, self.active, _MEMORY_OF_USER))
 
         found = self._jobs.get((scope, log), make, JOBS)
         with found.asking:
@@ -261,7 +267,7 @@ def resident() -> int:
 class Snapshots:
     """Keeps the current snapshot; a thread of its own looks for a newer one."""
 
-    def __init__(self, lake: Path, refresh: float = REFRESH, memory: str = "2GB") -> None:
+    def __init__(self, lake: Path, refresh: float = REFRESH, memory: str = MEMORY) -> None:
         self.path = lake
         self.problem = ""
         """Why the lake cannot be read now, "" if it can."""
@@ -364,6 +370,7 @@ class Snapshots:
         try:
             of_lake = lake.snapshot()
             data = LakeData(lake, of_lake, memory=self._memory)
+            hold_no_files(data.connection)
             self.active.add(data)
             try:
                 _write(data, folder)

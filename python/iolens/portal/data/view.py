@@ -29,7 +29,7 @@ from iolens.fleet.tables.write import quoted
 from iolens.portal.data.active import Active
 from iolens.portal.data.scope import Scope
 
-__all__ = ["COMPARING", "MEASURED", "NARROW", "BoundedTables", "Gone", "Session", "View", "unreadable"]
+__all__ = ["COMPARING", "MEASURED", "NARROW", "BoundedTables", "Gone", "Session", "View", "hold_no_files", "unreadable"]
 
 NARROW = ("measured", "metric", "finding")
 """What pages ask most, in files of the portal's own, sorted by user (``snapshots``)."""
@@ -59,6 +59,11 @@ _FOLLOWED = 12
 
 class Gone(IolensError):
     """A file of the lake is not there any more, or cannot be read."""
+
+
+def hold_no_files(connection: duckdb.DuckDBPyConnection) -> None:
+    """The kernel has the lake's files in memory: a copy for each database would grow with the lake."""
+    connection.execute("SET enable_external_file_cache = false")
 
 
 def _count(connection: duckdb.DuckDBPyConnection, rows: str) -> int:
@@ -107,6 +112,7 @@ class BoundedTables(LakeTables):
     def open(self, connection: duckdb.DuckDBPyConnection, every_column: bool) -> None:
         super().open(connection, every_column)
         connection.execute("SET threads = 2")
+        hold_no_files(connection)
         connection.execute(
             "SET parquet_metadata_cache = true"
         )  # no file of a lake or a snapshot is ever changed
