@@ -29,7 +29,17 @@ from iolens.fleet.tables.write import quoted
 from iolens.portal.data.active import Active
 from iolens.portal.data.scope import Scope
 
-__all__ = ["COMPARING", "MEASURED", "NARROW", "BoundedTables", "Gone", "Session", "View", "hold_no_files", "unreadable"]
+__all__ = [
+    "COMPARING",
+    "MEASURED",
+    "NARROW",
+    "BoundedTables",
+    "Gone",
+    "Session",
+    "View",
+    "hold_no_files",
+    "unreadable",
+]
 
 NARROW = ("measured", "metric", "finding")
 """What pages ask most, in files of the portal's own, sorted by user (``snapshots``)."""
