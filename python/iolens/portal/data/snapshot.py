@@ -94,6 +94,9 @@ _ACCOUNTS = f"""
     GROUP BY log
 """
 
+# Without a scheduler, a log has the first process's number in place of the job's.
+_UNSCHEDULED = "SELECT DISTINCT j.log FROM job AS j JOIN process AS p ON p.log = j.log AND p.pid = j.job_id"
+
 
 def _metrics_asked() -> list[str]:
     """Names of metrics in the texts of named queries, and the one that tells that a log's files were summed up."""
@@ -109,10 +112,10 @@ def _write(data: LakeData, folder: Path) -> None:
     duck = data.connection
     measured, _ = statement("measured")
     data.prepare(measured)
-    data.prepare("FROM accounting")
+    data.prepare("FROM accounting, process")
     duck.execute(
-        f"CREATE TABLE measured_made AS SELECT m.*, a.account FROM ({measured}) AS m "
-        f"LEFT JOIN ({_ACCOUNTS}) AS a USING (log)"
+        f"CREATE TABLE measured_made AS SELECT m.*, a.account, p.log IS NULL AS scheduled FROM ({measured}) AS m "
+        f"LEFT JOIN ({_ACCOUNTS}) AS a USING (log) LEFT JOIN ({_UNSCHEDULED}) AS p ON p.log = m.log"
     )
     names = ", ".join(map(quoted, _metrics_asked()))
     for name, query in (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,7 +44,7 @@ __all__ = [
 NARROW = ("measured", "metric", "finding")
 """What pages ask most, in files of the portal's own, sorted by user (``snapshots``)."""
 
-MEASURED = "SELECT * EXCLUDE account FROM measured_made"
+MEASURED = "SELECT * EXCLUDE (account, scheduled) FROM measured_made"
 """In place of the named query of that name, in a bounded database."""
 
 SHARED = frozenset({"change", "peak"})
@@ -251,6 +251,20 @@ class Session:
             return coverage(self, by=by, since=since, until=until, cluster=cluster, runs=runs)
 
         found: Coverage = self._view.remembered(("coverage", by, since, until, cluster), make)
+        return found
+
+    def unscheduled(self, logs: Collection[int]) -> set[int]:
+        """Of these jobs those whose number is a process's, because no scheduler gave one."""
+        listed = ", ".join(map(str, sorted(logs)))
+
+        def make() -> set[int]:
+            query = f"SELECT log FROM measured_made WHERE log IN ({listed}) AND NOT scheduled"
+            try:
+                return {log for (log,) in self._cursor.execute(query).fetchall()}
+            except duckdb.Error as error:
+                raise unreadable(error) or error from error
+
+        found: set[int] = self._view.remembered(("unscheduled", listed), make) if listed else set()
         return found
 
     def week(self) -> str:
