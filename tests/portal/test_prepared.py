@@ -79,6 +79,20 @@ def test_databases_that_are_kept(
     assert snapshot.view(scopes[0]) is not views[0]
 
 
+def test_no_database_holds_files_of_the_lake(own: Snapshots) -> None:
+    """The kernel has them: what a database holds does not grow with the lake."""
+    snapshot = own.current()
+    snapshot.warm()
+    for scope in (EVERYTHING, Scope(users=frozenset({"alice"}))):
+        view = snapshot.view(scope)
+        with view.session() as data:
+            assert data.ask("top_files").rows
+        held = "SELECT sum(memory_usage_bytes)::BIGINT FROM duckdb_memory() WHERE tag = 'EXTERNAL_FILE_CACHE'"
+        assert view.data.connection.execute(held).fetchall() == [(0,)]
+        (limit,) = view.data.connection.execute("SELECT current_setting('memory_limit')").fetchall()[0]
+        assert limit == ("488.2 MiB" if scope.everything else "244.1 MiB")
+
+
 @pytest.mark.parametrize("name", ["alice", "bob", "nobody", "o'neill"])
 def test_many_logs_and_few_have_the_same_answers(
     name: str, own: Snapshots, monkeypatch: pytest.MonkeyPatch
