@@ -112,7 +112,7 @@ def _write(data: LakeData, folder: Path) -> None:
     duck = data.connection
     measured, _ = statement("measured")
     data.prepare(measured)
-    data.prepare("FROM accounting, process")
+    data.prepare("FROM accounting JOIN process")
     duck.execute(
         f"CREATE TABLE measured_made AS SELECT m.*, a.account, p.log IS NULL AS scheduled FROM ({measured}) AS m "
         f"LEFT JOIN ({_ACCOUNTS}) AS a USING (log) LEFT JOIN ({_UNSCHEDULED}) AS p ON p.log = m.log"
