@@ -176,6 +176,19 @@ def test_sections_have_the_columns_of_all_logs(tmp_path: Path, order: tuple[int,
     assert known == {"exe": table["exe"], "waits": table["waits"], "log": [0, 1, 2]}
 
 
+def test_few_logs_of_a_newer_version_among_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open logs say their version: one in forty is enough for its columns."""
+    monkeypatch.setattr(sys.modules["iolens.log.scan"], "_LOOKED_AT", 4)
+    paths = []
+    for n in range(40):
+        more = {"waits": 7} if n == 29 else {}
+        job = Job(metadata=b"lib_ver=iolens-2\n" if more else b"lib_ver=iolens-1\n")
+        paths.append(job.section("process", {"rank": 0, "pid": n, **more}).save(tmp_path / f"{n}.darshan"))
+    table = pa.table(Scan(paths, logs=[Log(path) for path in paths]).section("process")).to_pydict()
+    assert table["waits"] == [7 if n == 29 else None for n in range(40)]
+    assert table["pid"] == list(range(40))
+
+
 def test_a_log_with_many_or_other_columns_takes_none_from_others(tmp_path: Path) -> None:
     """A user writes logs as he likes: wider than all others, with texts for numbers."""
     plain = [{"rank": 0, "pid": n} for n in (1, 2)]

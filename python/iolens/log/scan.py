@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Union
 
@@ -20,6 +21,9 @@ AnyPath = Union[str, "os.PathLike[str]"]
 
 _LOOKED_AT = 256
 """Logs, for the columns of a section."""
+
+_OF_A_VERSION = 16
+"""The same where few logs are of this version."""
 
 _Fields = frozenset[tuple[str, str, int]]
 """Of a section in a log: name, type and number of elements of each."""
@@ -70,17 +74,26 @@ class Scan:
     def _schemas_of(self, section: str) -> dict[_Fields, tuple[int, Log]]:
         """Fields that the section has in logs: in how many, and one of these. Raises KeyError if no log has it.
 
-        Of many logs some are looked at, and all only where none of these has the section; each at most twice,
-        whatever number of sections is read.
+        Of many logs some are looked at, of each version if they are open, and all only where none of these has the
+        section; each at most twice, whatever number of sections is read.
         """
         every = self._logs or self.paths
         if not self._looked_at:
             self._looked_at = 1
-            self._look_at(every[:: len(every) // _LOOKED_AT + 1])
+            self._look_at([*every[:: len(every) // _LOOKED_AT + 1], *self._of_versions()])
         if section not in self._schemas and self._looked_at == 1 and len(every) > _LOOKED_AT:
             self._looked_at = 2
             self._look_at(every)
         return self._schemas[section]
+
+    def _of_versions(self) -> Iterator[Log]:
+        """Of many logs that are open the first of each version: a section changes with the version that writes it."""
+        seen: Counter[str] = Counter()
+        for log in self._logs if len(self._logs) > _LOOKED_AT else ():
+            version = log.job.metadata.get("lib_ver", "")
+            seen[version] += 1
+            if seen[version] <= _OF_A_VERSION:
+                yield log
 
     def _look_at(self, sources: Sequence[Log | str]) -> None:
         for source in sources:
@@ -129,7 +142,7 @@ class Scan:
     def section(self, name: str, *, among: Collection[str] | None = None) -> Table:
         """A section of the trailers, with every column that it has in a log; null where others lack one.
 
-        Of more than 256 logs, the columns are those that 256 of them have. among: only columns of these names.
+        Of more than 256 logs, the columns are those that some of them have. among: only columns of these names.
         """
         columns = None
         if among is not None:
