@@ -93,6 +93,21 @@ def test_no_database_holds_files_of_the_lake(own: Snapshots) -> None:
         assert limit == ("488.2 MiB" if scope.everything else "244.1 MiB")
 
 
+def test_answers_that_are_kept(own: Snapshots) -> None:
+    """So many, with so many rows together; the one that was asked for last stays."""
+    view = own.current().view(EVERYTHING)
+    for number in range(100):
+        assert len(view.remembered(number, lambda: [()] * 4000)) == 4000
+    assert [key for key in view._answers if isinstance(key, int)] == list(range(93, 100))
+    view.remembered(93, list)
+    view.remembered("more", lambda: [()] * 4000)
+    assert 93 in view._answers and 94 not in view._answers
+    for number in range(1000):
+        view.remembered((number,), lambda: "text")
+    assert len(view._answers) == 256
+    assert len(view.remembered("large", lambda: [()] * 5001)) == 5001 and "large" not in view._answers
+
+
 @pytest.mark.parametrize("name", ["alice", "bob", "nobody", "o'neill"])
 def test_many_logs_and_few_have_the_same_answers(
     name: str, own: Snapshots, monkeypatch: pytest.MonkeyPatch

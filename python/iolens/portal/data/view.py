@@ -60,6 +60,8 @@ _NO_TABLE = re.compile(r"Table with name (\w+) does not exist")
 _ANSWERS = 256
 _STATEMENTS = 1000
 _KEPT_ROWS = 5000
+_ROWS = 30_000
+"""Of all answers of a view: one of an application's history has a row for each of its runs."""
 _FEW_LOGS = 4000
 """Of a scope with no more, the narrow files' rows are copied: each question is then a millisecond, not ten."""
 
@@ -312,6 +314,10 @@ def unreadable(error: BaseException) -> Gone | None:
     return None
 
 
+def _rows_of(answer: Any) -> int:
+    return len(answer) if isinstance(answer, list) else 0
+
+
 class View:
     """What one scope sees of the lake at one moment."""
 
@@ -327,6 +333,7 @@ class View:
         self._prepared: set[str] = set()
         self._own: set[str] = set()
         self._answers: OrderedDict[Any, Any] = OrderedDict()
+        self._rows = 0
         self._remembering = threading.Lock()
 
     def session(self, seconds: float = PAGE_SECONDS) -> Session:
@@ -363,9 +370,10 @@ class View:
         if isinstance(made, list) and len(made) > _KEPT_ROWS:
             return made
         with self._remembering:
+            self._rows += _rows_of(made) - _rows_of(self._answers.get(key))
             self._answers[key] = made
-            while len(self._answers) > _ANSWERS:
-                self._answers.popitem(last=False)
+            while len(self._answers) > _ANSWERS or self._rows > _ROWS:
+                self._rows -= _rows_of(self._answers.popitem(last=False)[1])
         return made
 
     def asked(self) -> list[tuple[str, dict[str, float | str]]]:
