@@ -119,7 +119,8 @@ class Scan:
         """
         schemas = self._schemas_of(section)
         wanted = _names(schemas) if columns is None else frozenset(columns)
-        found, there = [], frozenset[str]()
+        found: list[_native.Log] = []
+        there: frozenset[str] = frozenset()
         for fields, (_, log) in sorted(schemas.items(), key=lambda one: (not one[0], -one[1][0])):
             names = _names([fields])
             if not found or (names & wanted) - there:
