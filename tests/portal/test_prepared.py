@@ -7,10 +7,13 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
+from iolens.error import IolensError
 from iolens.fleet import Lake
 from iolens.fleet.ingest.batch import Options
 from iolens.fleet.ingest.ingest import Ingest
+from iolens.fleet.tables.data import LakeData
 from iolens.portal.access.site import Site
 from iolens.portal.data import snapshot as snapshot_module
 from iolens.portal.data import view as view_module
@@ -89,8 +92,40 @@ def test_no_database_holds_files_of_the_lake(own: Snapshots) -> None:
             assert data.ask("top_files").rows
         held = "SELECT sum(memory_usage_bytes)::BIGINT FROM duckdb_memory() WHERE tag = 'EXTERNAL_FILE_CACHE'"
         assert view.data.connection.execute(held).fetchall() == [(0,)]
-        (limit,) = view.data.connection.execute("SELECT current_setting('memory_limit')").fetchall()[0]
-        assert limit == ("488.2 MiB" if scope.everything else "244.1 MiB")
+        assert limit_of(view.data.connection) == ("488.2 MiB" if scope.everything else "244.1 MiB")
+
+
+def limit_of(connection: duckdb.DuckDBPyConnection) -> str:
+    return str(connection.execute("SELECT current_setting('memory_limit')").fetchall()[0][0])
+
+
+def test_what_does_not_fit_has_more_memory_once(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A snapshot, and a question about all jobs; a user's question is refused."""
+    limits: list[str] = []
+    write = snapshot_module._write
+
+    def fail_first(data: LakeData, folder: Path) -> None:
+        limits.append(limit_of(data.connection))
+        write(data, folder)
+        if len(limits) == 1:
+            raise duckdb.OutOfMemoryException("no room")
+
+    monkeypatch.setattr(snapshot_module, "_write", fail_first)
+    made = Snapshots(lake, refresh=3600)
+    made.renew()
+    assert (made.problem, made.current().logs, limits) == ("", 9, ["244.1 MiB", "1.8 GiB"])
+    large = "SELECT len(list(range)) FROM range(2000000)"
+    for scope, fits in ((EVERYTHING, True), (EVERYTHING, False), (Scope(users=frozenset({"alice"})), False)):
+        view = made.current().view(scope)
+        view.data.connection.execute("SET memory_limit = '8MB'")
+        with view.session() as data:
+            if fits:
+                assert data.query(large).fetchall() == [(2_000_000,)]
+                assert limit_of(view.data.connection) == "1.8 GiB"
+            else:
+                with pytest.raises(IolensError, match="too many files for this page"):
+                    data.query(large)
+    made.stop()
 
 
 def test_answers_that_are_kept(own: Snapshots) -> None:

@@ -33,7 +33,15 @@ from iolens.fleet.tables.write import quoted
 from iolens.portal.data.active import Active
 from iolens.portal.data.cache import Cache
 from iolens.portal.data.scope import EVERYTHING, Scope
-from iolens.portal.data.view import COMPARING, BoundedTables, Gone, Session, View, hold_no_files
+from iolens.portal.data.view import (
+    COMPARING,
+    MOST_MEMORY,
+    BoundedTables,
+    Gone,
+    Session,
+    View,
+    hold_no_files,
+)
 
 __all__ = ["STOP_SECONDS", "PortalSnapshot", "Snapshots", "trusted_lake"]
 
@@ -44,9 +52,9 @@ FEW_VIEWS = 4
 MOST_RESIDENT = 1 << 30
 """Bytes of the server in memory, above which only the last few are."""
 
-MEMORY = "512MB"
-"""Of staff's database, and for a new snapshot: what does not fit goes to temporary files, so that memory does not grow
-with the jobs."""
+MEMORY = "256MB"
+"""For a new snapshot: what does not fit goes to temporary files, so that memory does not grow with the jobs."""
+_MEMORY_OF_STAFF = "512MB"
 _MEMORY_OF_USER = "256MB"
 """Of the database of a user, or of one job."""
 
@@ -127,6 +135,16 @@ def _write(data: LakeData, folder: Path) -> None:
         duck.execute(f"COPY ({query}) TO {quoted(str(part))} (FORMAT parquet, ROW_GROUP_SIZE 8192)")
 
 
+def _write_within(data: LakeData, folder: Path) -> None:
+    """The same; of a lake that does not fit with more memory."""
+    try:
+        _write(data, folder)
+    except duckdb.OutOfMemoryException:
+        data.connection.execute(f"SET memory_limit = '{MOST_MEMORY}'")
+        data.connection.execute("DROP TABLE IF EXISTS measured_made")
+        _write(data, folder)
+
+
 def _owned(table: str) -> str:
     return f'SELECT t.*, m."user", m.account FROM {table} AS t JOIN measured_made AS m USING (log)'
 
@@ -185,7 +203,7 @@ class PortalSnapshot:
 
         def make() -> View:
             tables = BoundedTables(self.lake, self.of_lake, scope, self.folder)
-            return View(tables, self.active, MEMORY if scope.everything else _MEMORY_OF_USER)
+            return View(tables, self.active, _MEMORY_OF_STAFF if scope.everything else _MEMORY_OF_USER)
 
         # Each is closed when the last request lets go of it; what all hold is bounded by the server's memory.
         kept = self._all if scope.everything else self._views
@@ -374,9 +392,10 @@ class Snapshots:
             of_lake = lake.snapshot()
             data = LakeData(lake, of_lake, memory=self._memory)
             hold_no_files(data.connection)
+            data.connection.execute("SET threads = 1")  # each holds pieces of what is sorted
             self.active.add(data)
             try:
-                _write(data, folder)
+                _write_within(data, folder)
                 counted = data.connection.execute("SELECT count(*) FROM measured_made").fetchone()
             finally:
                 data.close()

@@ -32,6 +32,7 @@ from iolens.portal.data.scope import Scope
 __all__ = [
     "COMPARING",
     "MEASURED",
+    "MOST_MEMORY",
     "NARROW",
     "BoundedTables",
     "Gone",
@@ -64,6 +65,9 @@ _ROWS = 30_000
 """Of all answers of a view: one of an application's history has a row for each of its runs."""
 _FEW_LOGS = 4000
 """Of a scope with no more, the narrow files' rows are copied: each question is then a millisecond, not ten."""
+
+MOST_MEMORY = "2GB"
+"""Of a database of all jobs in which a question, or a snapshot, fails with less."""
 
 _FOLLOWED = 12
 """Answers of one person that are made anew when the lake has grown."""
@@ -216,6 +220,8 @@ class Session:
                 tried.add(found[1])
                 self._view.prepare(f"FROM {found[1]}")
             except duckdb.OutOfMemoryException as error:
+                if self._view.widen():
+                    continue
                 text = "too many files for this page: ask for fewer of them by SQL"
                 raise IolensError(text, exit_code=USAGE) from error
             except (duckdb.Error, OSError) as error:
@@ -334,7 +340,17 @@ class View:
         self._own: set[str] = set()
         self._answers: OrderedDict[Any, Any] = OrderedDict()
         self._rows = 0
+        self._wide = False
         self._remembering = threading.Lock()
+
+    def widen(self) -> bool:
+        """More memory for a database of all jobs, once. False: it has that already, or is none."""
+        with self._making:
+            wider = self.scope.everything and not self._wide
+            if wider:
+                self.data.connection.execute(f"SET memory_limit = '{MOST_MEMORY}'")
+            self._wide = self._wide or wider
+        return wider
 
     def session(self, seconds: float = PAGE_SECONDS) -> Session:
         return Session(self, seconds)
