@@ -91,6 +91,37 @@ def ingest(logs: Path, lake: Path, *options: str) -> dict[str, Any]:
     return {"seconds": seconds, "memory": memory, "logs": told["ingested"], "known": told["known"]}
 
 
+def new_lake(logs: Path, lake: Path, *options: str) -> dict[str, Any]:
+    """Ingests into a new lake; what other programs have written is on the disk before."""
+    shutil.rmtree(lake, ignore_errors=True)
+    os.sync()
+    return ingest(logs, lake, *options)
+
+
+def large_logs(folder: Path, files: list[int]) -> str:
+    """Ingest of one log each of so many files: what a file takes."""
+    sys.path.insert(0, str(ROOT / "bench" / "report"))
+    import run as report
+
+    program = report.build(folder)
+    rows = [
+        "| files of a log | s | memory, MB | more than of the one before, bytes a file |",
+        "|---|---|---|---|",
+    ]
+    before: tuple[int, float] | None = None
+    for number in files:
+        logs = folder / f"log-{number}"
+        logs.mkdir(exist_ok=True)
+        subprocess.run([program, logs / "large.darshan", str(number), "1"], check=True)
+        one = new_lake(logs, folder / "lake-large", "--jobs", "1")
+        more = (one["memory"] - before[1]) * (1 << 20) / (number - before[0]) if before else None
+        rows.append(
+            f"| {number:,} | {one['seconds']:.1f} | {one['memory']:.0f} | {'' if more is None else f'{more:.0f}'} |"
+        )
+        before = number, one["memory"]
+    return "\n".join(rows)
+
+
 def screened(lake: Path) -> dict[str, Any]:
     """What `iolens fleet screen` finds, by the metric that it judges by."""
     seconds, memory, text = measured(IOLENS, "fleet", "screen", "--lake", lake, "--json")
@@ -122,8 +153,8 @@ def bench(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         if name == "rules" and arguments.no_rules:
             continue
         lake = folder / f"lake-{name}"
-        shutil.rmtree(lake, ignore_errors=True)
-        found[f"ingest_{name}"] = ingest(out / "logs", lake, *options)
+        rounds = [new_lake(out / "logs", lake, *options) for _ in range(arguments.rounds)]
+        found[f"ingest_{name}"] = sorted(rounds, key=lambda one: one["seconds"])[len(rounds) // 2]
         found[f"unchanged_{name}"] = ingest(out / "logs", lake, *options)
     found["sizes"] = json.loads(measured(sys.executable, "-c", SIZES, lake)[2])
     found["screens"] = screened(lake)
@@ -200,6 +231,8 @@ def main() -> None:
         "--screened", type=int, default=1, help="so many times Hopper's share of jobs to be found"
     )
     parser.add_argument("--no-rules", action="store_true", help="without findings")
+    parser.add_argument("--rounds", type=int, default=1, help="of each ingest: the median")
+    parser.add_argument("--large", type=int, nargs="+", help="instead: one log each of so many files")
     parser.add_argument("--keep", type=Path, help="folder for logs and lakes, which stay")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
@@ -211,6 +244,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = arguments.keep or Path(scratch)
         folder.mkdir(exist_ok=True, parents=True)
+        if arguments.large:
+            print(large_logs(folder, arguments.large))
+            return
         found = bench(folder, arguments)
     print(json.dumps(found) if arguments.json else table(found))
 

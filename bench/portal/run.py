@@ -2,7 +2,7 @@
 
 bench/fleetgen makes some thousand logs, which are ingested with their findings; the rows of all their tables, records
 of files among them, are then repeated under other numbers until there are enough jobs. Seconds are wall-clock at the
-client, on loopback.
+client, on loopback. Several numbers of jobs: how the first page and the server's memory grow with them, without load.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import http.client
 import json
 import random
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +77,15 @@ LOADED = (
 
 def make_lake(folder: Path, logs: int, jobs: int) -> Path:
     """A lake of so many jobs."""
+    lake = folder / f"lake-{jobs}"
+    if not lake.exists():
+        shutil.copytree(_ingested(folder, logs), lake)
+        repeat(lake, logs, jobs)
+    return lake
+
+
+def _ingested(folder: Path, logs: int) -> Path:
+    """The lake of the logs themselves."""
     lake = folder / "lake"
     if lake.exists():
         return lake
@@ -86,7 +97,6 @@ def make_lake(folder: Path, logs: int, jobs: int) -> Path:
         [IOLENS, "fleet", "accounting", told, "--zone", "UTC", "--lake", lake],
         check=True, stdout=subprocess.DEVNULL,
     )  # fmt: skip
-    repeat(lake, logs, jobs)
     return lake
 
 
@@ -126,7 +136,9 @@ class Asker:
         return time.perf_counter() - start, answer.status, text
 
 
-def served_and_prepared(lake: Path, folder: Path, port: int) -> subprocess.Popen[str]:
+@contextmanager
+def served(lake: Path, folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
+    """A server whose pages for staff are prepared."""
     site = folder / "site.toml"
     site.write_text(local_settings(folder, port))
     process = subprocess.Popen(
@@ -134,14 +146,22 @@ def served_and_prepared(lake: Path, folder: Path, port: int) -> subprocess.Popen
     )
     assert process.stdout
     process.stdout.readline()
-    while process.poll() is None:
-        try:
-            if json.loads(Asker(port, "sam").get("/healthy")[2])["prepared"]:
-                return process
-        except (OSError, ValueError):
-            pass
-        time.sleep(0.1)
-    raise SystemExit(f"bench/portal: iolens serve ended with {process.returncode}")
+    try:
+        while process.poll() is None and not _is_prepared(port):
+            time.sleep(0.1)
+        if process.returncode is not None:
+            raise SystemExit(f"bench/portal: iolens serve ended with {process.returncode}")
+        yield process
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _is_prepared(port: int) -> bool:
+    try:
+        return bool(json.loads(Asker(port, "sam").get("/healthy")[2])["prepared"])
+    except (OSError, ValueError):
+        return False
 
 
 def filled(paths: tuple[str, ...], first: str) -> Iterator[str]:
@@ -154,14 +174,14 @@ def filled(paths: tuple[str, ...], first: str) -> Iterator[str]:
             yield application[1].replace("&amp;", "&") if found == "APPLICATION" and application else found
 
 
-def pages(port: int, user: str) -> dict[str, Any]:
-    """Of each page the first time, and the median of five more."""
+def pages(port: int, user: str, again: int = 5) -> dict[str, Any]:
+    """Of each page the first time, and the median of some more."""
     asker = Asker(port, user)
     first = asker.get("/jobs")
     found = {"first page of all": {"first": first[0], "then": first[0], "status": first[1]}}
     for path in filled(PAGES, first[2]):
         seconds, status, _ = asker.get(path)
-        then = statistics.median(asker.get(path)[0] for _ in range(5))
+        then = statistics.median(asker.get(path)[0] for _ in range(again))
         found[path] = {"first": seconds, "then": then, "status": status}
     return found
 
@@ -202,24 +222,26 @@ def load(port: int, users: list[str], seconds: float) -> dict[str, Any]:
     }
 
 
-def resident(process: subprocess.Popen[str]) -> float:
-    """MB, at most so far."""
+def resident(process: subprocess.Popen[str], at_most: bool = True) -> float:
+    """MB, at most so far or now."""
     text = Path(f"/proc/{process.pid}/status").read_text()
-    found = re.search(r"VmHWM:\s+(\d+)", text)
+    found = re.search(r"VmHWM:\s+(\d+)" if at_most else r"VmRSS:\s+(\d+)", text)
     return int(found[1]) / 1024 if found else 0.0
 
 
+def names_of(lake: Path) -> list[str]:
+    """The users with most jobs."""
+    words = [IOLENS, "fleet", "top", "users", "--by", "jobs", "-n", "49", "--lake", lake, "--json"]
+    text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    return [row["user"] for row in json.loads(text)["answers"][0]["rows"]]
+
+
 def bench(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
-    lake = make_lake(folder, arguments.logs, arguments.jobs)
+    lake = make_lake(folder, arguments.logs, arguments.jobs[0])
     begun = time.monotonic()
-    process = served_and_prepared(lake, folder, arguments.port)
-    prepared = time.monotonic() - begun
-    try:
-        rows = json.loads(subprocess.run(
-            [IOLENS, "fleet", "top", "users", "--by", "jobs", "-n", "49", "--lake", lake, "--json"],
-            check=True, capture_output=True, text=True,
-        ).stdout)["answers"][0]["rows"]  # fmt: skip
-        names = [row["user"] for row in rows]
+    with served(lake, folder, arguments.port) as process:
+        prepared = time.monotonic() - begun
+        names = names_of(lake)
         found: dict[str, Any] = {
             "staff": pages(arguments.port, "sam"),
             "user": pages(arguments.port, names[0]),
@@ -239,10 +261,41 @@ def bench(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         ingest.wait()
         found["memory"] = resident(process)
         found["prepared"] = prepared
-    finally:
-        process.terminate()
-        process.wait()
     return found
+
+
+def grown(folder: Path, arguments: argparse.Namespace, jobs: int) -> dict[str, Any]:
+    """Of a lake of so many jobs: staff's first page, and memory before and after every page was read."""
+    lake = make_lake(folder, arguments.logs, jobs)
+    begun = time.monotonic()
+    with served(lake, folder, arguments.port) as process:
+        found = {"jobs": jobs, "prepared": time.monotonic() - begun, "start": resident(process, False)}
+        asker = Asker(arguments.port, "sam")
+        found["first"] = asker.get("/")[0]
+        found["then"] = statistics.median(asker.get("/")[0] for _ in range(20))
+        for user in ("sam", *names_of(lake)[:15]):
+            wrong = {
+                path: one["status"]
+                for path, one in pages(arguments.port, user, 1).items()
+                if one["status"] >= 500
+            }
+            found["wrong"] = {**found.get("wrong", {}), **wrong}
+        found["memory"], found["end"] = resident(process), resident(process, False)
+    return found
+
+
+def growth_table(rows: list[dict[str, Any]]) -> str:
+    lines = [
+        "| jobs | first page, ms: once; then | memory, MB: prepared; all pages read; at most | prepared after, s |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| {row['jobs']:,} | {1000 * row['first']:.0f}; {1000 * row['then']:.0f} "
+        f"| {row['start']:.0f}; {row['end']:.0f}; {row['memory']:.0f} | {row['prepared']:.1f} |"
+        + (f" {row['wrong']}" if row["wrong"] else "")
+        for row in rows
+    ]
+    return "\n".join(lines)
 
 
 def table(found: dict[str, Any]) -> str:
@@ -269,7 +322,7 @@ def table(found: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--jobs", type=int, default=261_000, help="in the lake")
+    parser.add_argument("--jobs", type=int, nargs="+", default=[261_000], help="in the lake; several: growth")
     parser.add_argument("--logs", type=int, default=3000, help="that are ingested")
     parser.add_argument("--people", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=30.0, help="of the load")
@@ -280,6 +333,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = arguments.keep or Path(scratch)
         folder.mkdir(exist_ok=True, parents=True)
+        if len(arguments.jobs) > 1:
+            rows = [grown(folder, arguments, jobs) for jobs in arguments.jobs]
+            print(json.dumps(rows) if arguments.json else growth_table(rows))
+            return
         found = bench(folder, arguments)
     print(json.dumps(found) if arguments.json else table(found))
 

@@ -55,14 +55,28 @@ static bool has_shared(const struct session_pointer *note)
 	       S_ISDIR(s.st_mode) && s.st_uid == geteuid() && !(s.st_mode & 077);
 }
 
-static void clear(const char *path, const struct session_pointer *note)
+static void clear(const char *path, const struct session_pointer *note, int lock)
 {
 	char others[512];
 	if (other_users_find(others, sizeof others, path))
 		other_users_remove(others);
 	if (has_shared(note))
 		stores_remove(note->shared);
-	stores_remove(path);
+	int directory = openat(lock, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (directory >= 0)
+		stores_remove_held(directory, path);
+}
+
+/*
+ * The directory that is locked, whatever has its name by now: the owner of the directory above it may give the name to a link,
+ * and this may be root.
+ */
+static void name_held(char *held, size_t room, int lock, const char *path)
+{
+	struct stat a, b;
+	snprintf(held, room, "/proc/self/fd/%d", lock);
+	if (stat(held, &a) != 0 || fstat(lock, &b) != 0 || a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+		snprintf(held, room, "%s", path); /* /proc is not there */
 }
 
 /* Killed while its first process made a store: nothing was recorded. */
@@ -75,7 +89,8 @@ static bool holds_nothing(const struct recovery *r)
 	return true;
 }
 
-static void assemble(struct search *s, const char *path, const struct session_pointer *note, const struct recovery *r)
+static void assemble(struct search *s, const char *path, const struct session_pointer *note, int lock,
+		     const struct recovery *r)
 {
 	char log[4096 + 256], why[3 * 4096];
 	struct log_error err;
@@ -91,18 +106,18 @@ static void assemble(struct search *s, const char *path, const struct session_po
 		return;
 	}
 	s->found.logs++;
-	clear(path, note);
+	clear(path, note, lock);
 }
 
-/* The directory is locked by us. */
-static void collect(struct search *s, const char *path, const struct session_pointer *note)
+static void collect(struct search *s, const char *path, const struct session_pointer *note, int lock)
 {
 	struct recovery r = {0};
 	char why[128];
-	char others[512];
+	char others[512], held[512];
+	name_held(held, sizeof held, lock, path);
 	if (!other_users_find(others, sizeof others, path))
 		others[0] = '\0';
-	if (recovery_add_directory(&r, path) || (has_shared(note) && recovery_add_directory(&r, note->shared)) ||
+	if (recovery_add_directory(&r, held) || (has_shared(note) && recovery_add_directory(&r, note->shared)) ||
 	    recovery_add_others(&r, others))
 		return;
 	size_t running = recovery_running(&r);
@@ -113,9 +128,9 @@ static void collect(struct search *s, const char *path, const struct session_poi
 	} else if (r.used > s->most) {
 		keep(s, path, "make its log with iolens recover");
 	} else if (r.used && !holds_nothing(&r)) {
-		assemble(s, path, note, &r);
+		assemble(s, path, note, lock, &r);
 	} else {
-		clear(path, note);
+		clear(path, note, lock);
 	}
 	recovery_free(&r);
 }
@@ -130,7 +145,7 @@ static void look_at(struct search *s, const char *parent, const char *name)
 	int lock = session_dir_adopt(path, &note);
 	if (lock < 0)
 		return;
-	collect(s, path, &note);
+	collect(s, path, &note, lock);
 	close(lock);
 }
 

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum { NOBODY = 65534 /* root on a file system of another machine */ };
 enum { PASSED = 0711 /* known names may be reached, none be listed */, SHARED = 01733, NAME = 32 };
 
 static bool is_roots(const char *path, mode_t mode)
@@ -93,17 +94,30 @@ void stores_remove_moved(const char *path)
 	}
 }
 
-void stores_remove(const char *path)
+void stores_remove_held(int directory, const char *path)
 {
-	DIR *dir = opendir(path);
+	DIR *dir = fdopendir(directory);
 	struct dirent *entry;
-	if (dir)
-		remove_moved(dirfd(dir));
+	remove_moved(directory);
 	while (dir && (entry = readdir(dir)))
-		unlinkat(dirfd(dir), entry->d_name, 0);
+		unlinkat(directory, entry->d_name, 0);
 	if (dir)
 		closedir(dir);
+	else
+		close(directory);
 	rmdir(path);
+}
+
+void stores_remove(const char *path)
+{
+	struct stat s;
+	int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (directory < 0)
+		return;
+	if (fstat(directory, &s) == 0 && (s.st_uid == geteuid() || s.st_uid == NOBODY))
+		stores_remove_held(directory, path);
+	else
+		close(directory);
 }
 
 void other_users_remove(const char *path)

@@ -24,7 +24,9 @@ void other_users_remove(const char *path);
 /* The bundle that the directory has a link to: not its own, nothing. */
 void stores_remove_moved(const char *path);
 
-/* A directory of stores, and all that is in it. */
+/* A directory of stores, and all that is in it; nothing where a link or another user's directory stands in its place. */
 void stores_remove(const char *path);
+/* The same of one that is open, and is closed. The name is removed if it is an empty directory's. */
+void stores_remove_held(int directory, const char *path);
 
 #endif

@@ -54,16 +54,26 @@ static bool ends_in(const char *name, const char *suffix)
 	return n > m && strcmp(name + n - m, suffix) == 0;
 }
 
+/* A link of another user may lead anywhere, and this may be root. */
+static bool is_foreign_link(DIR *dir, const char *name)
+{
+	struct stat s;
+	return fstatat(dirfd(dir), name, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(s.st_mode) && s.st_uid != geteuid();
+}
+
 int recovery_add_directory(struct recovery *r, const char *path)
 {
 	DIR *dir = opendir(path);
 	struct dirent *entry;
 	int code = dir ? 0 : cli_fail(CLI_INPUT, "recover: %s: %s", path, strerror(errno));
 	while (!code && (entry = readdir(dir))) {
-		if (ends_in(entry->d_name, ".store"))
-			code = recovery_add_store(r, path, entry->d_name);
-		else if (ends_in(entry->d_name, BUNDLE_SUFFIX))
-			code = add_bundle(r, path, entry->d_name);
+		bool bundle = ends_in(entry->d_name, BUNDLE_SUFFIX);
+		if (!bundle && !ends_in(entry->d_name, ".store"))
+			continue;
+		if (is_foreign_link(dir, entry->d_name))
+			cli_fail(0, "recover: %s/%s: is a link of another user: left out", path, entry->d_name);
+		else
+			code = (bundle ? add_bundle : recovery_add_store)(r, path, entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
@@ -188,6 +198,16 @@ static void remove_others(const char *session)
 		other_users_remove(others);
 }
 
+/* -1 where another user's link has the directory's name: it may lead to the files of a third. */
+static int open_directory(const char *path)
+{
+	enum { FLAGS = O_PATH | O_DIRECTORY | O_CLOEXEC };
+	struct stat s;
+	int directory = open(path, FLAGS | O_NOFOLLOW);
+	bool own = directory < 0 && lstat(path, &s) == 0 && S_ISLNK(s.st_mode) && s.st_uid == geteuid();
+	return own ? open(path, FLAGS) : directory;
+}
+
 /* An entry goes with its bundle, whose others are of the same session. */
 static void remove_bundle(const char *entry)
 {
@@ -197,40 +217,62 @@ static void remove_bundle(const char *entry)
 		n--;
 	path[n] = '\0';
 	char *slash = strrchr(path, '/');
-	if (slash && strcmp(slash + 1, SESSION_MOVED) == 0) {
-		*slash = '\0';
-		stores_remove_moved(path);
-		*slash = '/';
+	if (!slash) {
+		unlink(path);
+		return;
 	}
-	unlink(path);
+	*slash = '\0';
+	if (strcmp(slash + 1, SESSION_MOVED) == 0)
+		stores_remove_moved(path);
+	int directory = open_directory(path);
+	if (directory >= 0) {
+		unlinkat(directory, slash + 1, 0);
+		close(directory);
+	}
+}
+
+static void remove_file(int directory, const char *store)
+{
+	static const char *const ahead[] = {PRECOMPRESSED_SUFFIX, TRACES_AHEAD_SUFFIX};
+	char mark[4096];
+	unlinkat(directory, store, 0);
+	for (size_t n = 0; n < sizeof ahead / sizeof *ahead; n++)
+		if ((size_t)snprintf(mark, sizeof mark, "%s%s", store, ahead[n]) < sizeof mark)
+			unlinkat(directory, mark, 0);
+}
+
+/* What is left of a session, or of an MPI job's ranks, when no store is. */
+static void remove_rest(int directory, const char *path)
+{
+	if (strstr(path, ".others/") && !session_dir_holds_store(path))
+		other_users_remove(path);
+	if (!strstr(path, "/iolens-") || session_dir_holds_store(path))
+		return;
+	for (size_t n = 0; n < sizeof marks / sizeof *marks; n++)
+		unlinkat(directory, marks[n], 0);
+	if (rmdir(path) == 0)
+		remove_meeting(strrchr(path, '/'));
+	remove_others(path);
 }
 
 void recovery_remove_store(char *path)
 {
-	char mark[4096];
 	if (bundle_names(path))
 		remove_bundle(path);
-	unlink(path);
-	static const char *const ahead[] = {PRECOMPRESSED_SUFFIX, TRACES_AHEAD_SUFFIX};
-	for (size_t n = 0; n < sizeof ahead / sizeof *ahead; n++)
-		if ((size_t)snprintf(mark, sizeof mark, "%s%s", path, ahead[n]) < sizeof mark)
-			unlink(mark);
 	char *slash = strrchr(path, '/');
-	if (!slash)
+	if (!slash) {
+		remove_file(AT_FDCWD, path);
 		return;
+	}
+	for (char *end = slash; end > path && end[-1] == '/';) /* with a slash behind it a link is followed */
+		*--end = '\0';
 	*slash = '\0';
-	if (strstr(path, ".others/") && !session_dir_holds_store(path))
-		other_users_remove(path);
-	if (!strstr(path, "/iolens-"))
+	int directory = open_directory(*path ? path : "/");
+	if (directory < 0)
 		return;
-	if (session_dir_holds_store(path))
-		return;
-	for (size_t n = 0; n < sizeof marks / sizeof *marks; n++)
-		if ((size_t)snprintf(mark, sizeof mark, "%s/%s", path, marks[n]) < sizeof mark)
-			unlink(mark);
-	if (rmdir(path) == 0)
-		remove_meeting(strrchr(path, '/'));
-	remove_others(path);
+	remove_file(directory, slash + 1);
+	remove_rest(directory, path);
+	close(directory);
 }
 
 /* Stores are sparse. */

@@ -118,37 +118,45 @@ static bool parse_handles(PyObject *list, size_t n, struct handle ***out)
 	return true;
 }
 
-/* scan(paths, spec, threads, stop_on_error, log for the columns or None, the logs if they are open or None) */
+/* The stream, or NULL with an exception. columns_of: a tuple of the logs in `of`. */
+static PyObject *open_scan(const struct scan_spec *scan, struct form_logs *of, PyObject *columns_of,
+			   const struct stream_spec *spec)
+{
+	struct stream *s = NULL;
+	struct log_error err = {0};
+	for (size_t i = 0; i < of->n; i++) /* another thread may close a log */
+		handle_hold(of->handles[i]);
+	Py_BEGIN_ALLOW_THREADS stream_of_logs(&s, scan, of, spec, &err);
+	for (size_t i = 0; i < of->n; i++)
+		handle_drop(of->handles[i]);
+	Py_END_ALLOW_THREADS PyObject *wrong = of->n ? PyTuple_GetItem(columns_of, (Py_ssize_t)of->at) : NULL;
+	return s ? stream_object(s) : raise_error(&err, wrong ? path_of(wrong) : NULL);
+}
+
+/* scan(paths, spec, threads, stop_on_error, logs for the columns, the logs if they are open or None) */
 static PyObject *scan_logs(PyObject *module, PyObject *args)
 {
-	PyObject *list, *spec, *form_log, *logs = Py_None;
+	PyObject *list, *spec, *columns_of, *logs = Py_None, *made = NULL;
 	int threads, stop;
 	struct parsed_spec p;
-	struct log_error err = {0};
-	struct stream *s = NULL;
-	struct handle **handles;
+	struct handle **handles = NULL, **described = NULL;
 	size_t n;
-	if (!PyArg_ParseTuple(args, "OOipO|O", &list, &spec, &threads, &stop, &form_log, &logs))
+	if (!PyArg_ParseTuple(args, "OOipO!|O", &list, &spec, &threads, &stop, &PyTuple_Type, &columns_of, &logs))
 		return NULL;
+	size_t ndescribed = (size_t)PyTuple_Size(columns_of);
 	const char **paths = parse_paths(list, &n);
-	if (!paths)
-		return NULL;
-	if (!parse_handles(logs, n, &handles) || !parse_spec(spec, &p)) {
-		free(handles);
-		free(paths);
-		return NULL;
+	if (paths && parse_handles(logs, n, &handles) && parse_handles(columns_of, ndescribed, &described) &&
+	    parse_spec(spec, &p)) {
+		struct scan_spec scan = {
+			.paths = paths, .handles = handles, .npaths = n, .threads = threads, .stop_on_error = stop};
+		struct form_logs of = {described, ndescribed, 0};
+		made = open_scan(&scan, &of, columns_of, &p.spec);
+		free_spec(&p);
 	}
-	struct handle *h = form_log == Py_None ? NULL : handle_of(form_log);
-	if (h)
-		handle_hold(h);
-	struct scan_spec scan = {
-		.paths = paths, .handles = handles, .npaths = n, .threads = threads, .stop_on_error = stop};
-	Py_BEGIN_ALLOW_THREADS stream_of_logs(&s, &scan, h ? h->log : NULL, &p.spec, &err);
-	Py_END_ALLOW_THREADS handle_drop(h);
+	free(described);
 	free(handles);
 	free(paths);
-	free_spec(&p);
-	return s ? stream_object(s) : raise_error(&err, h ? path_of(form_log) : NULL);
+	return made;
 }
 
 /* memory(usual) -> bytes */

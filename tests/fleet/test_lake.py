@@ -14,14 +14,17 @@ from iolens import schemas
 from iolens.error import IolensError
 from iolens.fleet import Lake
 from iolens.fleet.archive import archive
+from iolens.fleet.ingest import batch as batch_module
+from iolens.fleet.ingest import ingest as ingest_module
 from iolens.fleet.ingest.batch import Options
 from iolens.fleet.ingest.ingest import Ingest, Summary
+from iolens.fleet.tables.pseudonyms import Pseudonyms
 from iolens.fleet.upkeep.compact import compact
 from iolens.fleet.upkeep.retention import retain
 from iolens.fleet.upkeep.verify import verify
-from iolens.metrics import Dataset
+from iolens.metrics import Dataset, log_tables
 from jsonschema import Draft202012Validator
-from made_area import Here
+from made_area import Here, make_large
 from made_log import Make
 from places import BIN
 
@@ -227,6 +230,33 @@ def test_findings_are_those_of_the_logs(area: Path, tmp_path: Path) -> None:
             (job,) = one.rows("SELECT job_id FROM job")
             direct += [(job["job_id"], f.rule, f.severity, f.message) for f in find(one)]
     assert sorted(tuple(row.values()) for row in kept) == sorted(direct)
+
+
+@pytest.mark.parametrize("key", [b"", b"0123456789abcdef"], ids=["plain", "pseudonyms"])
+def test_a_large_log_is_alone_and_its_tables_are_in_a_file(
+    area: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: bytes
+) -> None:
+    """The lake has the same; what has pseudonyms stays in memory."""
+    make_large(tmp_path / "large").rename(area / "2023" / "11" / "9" / "ann_big_id9-1_1-1-1_1.darshan")
+    batches: list[tuple[int, bool]] = []
+
+    def counted(base: log_tables.LogTables, **more: object) -> Dataset:
+        batches.append((len(base.logs), base.large))
+        return Dataset(base, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(batch_module, "Dataset", counted)
+    found = []
+    for large in (log_tables.LARGE_BYTES, 20_000):
+        monkeypatch.setattr(ingest_module, "LARGE_BYTES", large)
+        monkeypatch.setattr(log_tables, "LARGE_BYTES", large)
+        lake = Lake.create(tmp_path / f"lake-{large}", pseudonyms=Pseudonyms(key).mark if key else "")
+        Ingest(lake, Options(str(lake.path), key=key), jobs=1, pool=Here()).run([area])
+        with lake.open() as data:
+            rows = "SELECT j.job_id, t.* EXCLUDE (log) FROM {} AS t JOIN job AS j USING (log) ORDER BY ALL"
+            tables = ("posix", "file_sum", "name_of", "finding", "metric")
+            found.append([data.rows(rows.format(table)) for table in tables])
+    assert found[0] == found[1] and len(found[0][0]) == 3009
+    assert batches == [(4, False), (1, not key), (3, False)]
 
 
 def test_the_commands(area: Path, tmp_path: Path, iolens: Path) -> None:

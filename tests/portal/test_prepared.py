@@ -7,10 +7,13 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
+from iolens.error import IolensError
 from iolens.fleet import Lake
 from iolens.fleet.ingest.batch import Options
 from iolens.fleet.ingest.ingest import Ingest
+from iolens.fleet.tables.data import LakeData
 from iolens.portal.access.site import Site
 from iolens.portal.data import snapshot as snapshot_module
 from iolens.portal.data import view as view_module
@@ -77,6 +80,67 @@ def test_databases_that_are_kept(
     assert len(snapshot._views) == kept
     assert snapshot.view(EVERYTHING) is everything and snapshot.view(scopes[-1]) is views[-1]
     assert snapshot.view(scopes[0]) is not views[0]
+
+
+def test_no_database_holds_files_of_the_lake(own: Snapshots) -> None:
+    """The kernel has them: what a database holds does not grow with the lake."""
+    snapshot = own.current()
+    snapshot.warm()
+    for scope in (EVERYTHING, Scope(users=frozenset({"alice"}))):
+        view = snapshot.view(scope)
+        with view.session() as data:
+            assert data.ask("top_files").rows
+        held = "SELECT sum(memory_usage_bytes)::BIGINT FROM duckdb_memory() WHERE tag = 'EXTERNAL_FILE_CACHE'"
+        assert view.data.connection.execute(held).fetchall() == [(0,)]
+        assert limit_of(view.data.connection) == ("488.2 MiB" if scope.everything else "244.1 MiB")
+
+
+def limit_of(connection: duckdb.DuckDBPyConnection) -> str:
+    return str(connection.execute("SELECT current_setting('memory_limit')").fetchall()[0][0])
+
+
+def test_what_does_not_fit_has_more_memory_once(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A snapshot, and a question about all jobs; a user's question is refused."""
+    limits: list[str] = []
+    write = snapshot_module._write
+
+    def fail_first(data: LakeData, folder: Path) -> None:
+        limits.append(limit_of(data.connection))
+        write(data, folder)
+        if len(limits) == 1:
+            raise duckdb.OutOfMemoryException("no room")
+
+    monkeypatch.setattr(snapshot_module, "_write", fail_first)
+    made = Snapshots(lake, refresh=3600)
+    made.renew()
+    assert (made.problem, made.current().logs, limits) == ("", 9, ["244.1 MiB", "1.8 GiB"])
+    large = "SELECT len(list(range)) FROM range(2000000)"
+    for scope, fits in ((EVERYTHING, True), (EVERYTHING, False), (Scope(users=frozenset({"alice"})), False)):
+        view = made.current().view(scope)
+        view.data.connection.execute("SET memory_limit = '8MB'")
+        with view.session() as data:
+            if fits:
+                assert data.query(large).fetchall() == [(2_000_000,)]
+                assert limit_of(view.data.connection) == "1.8 GiB"
+            else:
+                with pytest.raises(IolensError, match="too many files for this page"):
+                    data.query(large)
+    made.stop()
+
+
+def test_answers_that_are_kept(own: Snapshots) -> None:
+    """So many, with so many rows together; the one that was asked for last stays."""
+    view = own.current().view(EVERYTHING)
+    for number in range(100):
+        assert len(view.remembered(number, lambda: [()] * 4000)) == 4000
+    assert [key for key in view._answers if isinstance(key, int)] == list(range(93, 100))
+    view.remembered(93, list)
+    view.remembered("more", lambda: [()] * 4000)
+    assert 93 in view._answers and 94 not in view._answers
+    for number in range(1000):
+        view.remembered((number,), lambda: "text")
+    assert len(view._answers) == 256
+    assert len(view.remembered("large", lambda: [()] * 5001)) == 5001 and "large" not in view._answers
 
 
 @pytest.mark.parametrize("name", ["alice", "bob", "nobody", "o'neill"])

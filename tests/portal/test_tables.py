@@ -5,10 +5,20 @@ from __future__ import annotations
 import csv
 import re
 from html import unescape
+from pathlib import Path
 from typing import Any, Callable
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from iolens.fleet import Lake
+from iolens.fleet.ingest.batch import Options
+from iolens.fleet.ingest.ingest import Ingest
+from iolens.portal.access.site import Site
+from iolens.portal.data.snapshot import Snapshots
+from iolens.portal.web.application import Portal
+from jobs import Job
+from made_area import Here
+from starlette.testclient import TestClient
 
 Visit = Callable[..., Any]
 
@@ -77,3 +87,46 @@ def test_a_table_that_there_is_not(visit: Visit) -> None:
     answer = visit("root", "/coverage.csv?table=job")
     assert answer.status_code == 400 and "neither coverage nor no-log" in answer.text
     assert visit("alice", "/compare.csv?log=x").status_code == 400
+
+
+def test_a_job_without_a_scheduler_is_named_as_a_process(site: Site, tmp_path: Path) -> None:
+    """Two logs with the number 42: of one it is the number of its process."""
+    area = tmp_path / "logs"
+    area.mkdir()
+    for name, pid in (("own", 42), ("scheduled", 7)):
+        job = Job(nprocs=1, exe=f"/bin/{name}").posix("/scratch/f", 0, write={1 << 20: 1}, write_time=1.0)
+        job.section("process", {"rank": 0, "pid": pid, "ended": "exit", "host": "n7", "io_time": 1.0})
+        job.save(area / f"root_{name}_id42_1.darshan")
+    options = Options(str(tmp_path / "lake"))
+    Ingest(Lake.create(options.lake), options, jobs=1, pool=Here()).run([area])
+    snapshots = Snapshots(tmp_path / "lake", refresh=3600)
+    snapshots.renew()
+    with Lake(tmp_path / "lake").open() as data:
+        logs = dict(data.query("SELECT application, log FROM job").fetchall())
+    client = TestClient(
+        Portal(site, snapshots).app(), base_url="https://portal.example.org", client=("10.0.0.1", 1)
+    )
+
+    def page(path: str) -> str:
+        answer = client.get(path, headers={"X-Remote-User": "root"})
+        assert answer.status_code == 200, answer.text
+        return str(answer.text)
+
+    cells = {
+        int(log): words
+        for log, words in re.findall(r'<a href="/job/(\d+)">([^<]*42)</a>', page("/jobs?by=start"))
+    }
+    assert cells == {logs["own"]: "process 42", logs["scheduled"]: "42"}
+    both = page(f"/compare?log={logs['own']}&log={logs['scheduled']}")
+    assert dict(re.findall(r'<a href="/job/(\d+)">([^<]*42)</a>', both)) == {
+        str(logs["own"]): "process 42",
+        str(logs["scheduled"]): "42",
+    }
+    assert "process 42" in page("/application?name=own") and "process 42" not in page(
+        "/application?name=scheduled"
+    )
+    assert "<h1>own, process 42</h1>" in page(f"/job/{logs['own']}")
+    assert "<h1>scheduled, job 42</h1>" in page(f"/job/{logs['scheduled']}")
+    rows = _rows(page("/csv/job_list"))
+    assert [row["job_id"] for row in rows] == ["42", "42"] and "scheduled" not in rows[0]
+    snapshots.stop()

@@ -156,6 +156,54 @@ def test_sections_have_the_columns_of_the_newest_log(tmp_path: Path) -> None:
         assert table["pid"] == [2 if log is new else 1 for log in logs]
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
+def test_sections_have_the_columns_of_all_logs(tmp_path: Path, order: tuple[int, ...]) -> None:
+    """Each log has a column that the others lack: no value is lost, and a selection has the columns that it names."""
+    rows = (
+        {"rank": 0, "pid": 1, "exe": "/bin/a"},
+        {"rank": 1, "pid": 2, "waits": 7, "start": 1.5},
+        {"pid": 3, "rank": 2, "host": "node"},
+    )
+    logs = [Job().section("process", rows[n]).save(tmp_path / f"{n}.darshan") for n in order]
+    table = pa.table(Scan(logs).section("process")).to_pydict()
+    assert sorted(table) == sorted(("rank", "pid", "exe", "waits", "start", "host", "log"))
+    assert table.pop("log") == [0, 1, 2]
+    for name, values in table.items():
+        assert values == [rows[n].get(name) for n in order], name
+    chosen = pa.table(Scan(logs).section("process").select(["waits", "host", "log"])).to_pydict()
+    assert chosen == {"waits": table["waits"], "host": table["host"], "log": [0, 1, 2]}
+    known = pa.table(Scan(logs).section("process", among={"exe", "waits", "unknown"})).to_pydict()
+    assert known == {"exe": table["exe"], "waits": table["waits"], "log": [0, 1, 2]}
+
+
+def test_few_logs_of_a_newer_version_among_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open logs say their version: one in forty is enough for its columns."""
+    monkeypatch.setattr(sys.modules["iolens.log.scan"], "_LOOKED_AT", 4)
+    paths = []
+    for n in range(40):
+        more = {"waits": 7} if n == 29 else {}
+        job = Job(metadata=b"lib_ver=iolens-2\n" if more else b"lib_ver=iolens-1\n")
+        paths.append(job.section("process", {"rank": 0, "pid": n, **more}).save(tmp_path / f"{n}.darshan"))
+    table = pa.table(Scan(paths, logs=[Log(path) for path in paths]).section("process")).to_pydict()
+    assert table["waits"] == [7 if n == 29 else None for n in range(40)]
+    assert table["pid"] == list(range(40))
+
+
+def test_a_log_with_many_or_other_columns_takes_none_from_others(tmp_path: Path) -> None:
+    """A user writes logs as he likes: wider than all others, with texts for numbers."""
+    plain = [{"rank": 0, "pid": n} for n in (1, 2)]
+    strange = [{"rank": "none", **{f"x{who}_{n}": n for n in range(400)}} for who in (1, 2)]
+    logs = [
+        Job().section("process", row).save(tmp_path / f"{n}.darshan")
+        for n, row in enumerate([strange[0], *plain, strange[1]])
+    ]
+    known = pa.table(Scan(logs).section("process", among={"rank", "pid"})).to_pydict()
+    assert known == {"rank": [None, 0, 0, None], "pid": [None, 1, 2, None], "log": [0, 1, 2, 3]}
+    with pytest.raises(iolens.IolensError, match="too many columns") as caught:
+        pa.table(Scan(logs).section("process"))
+    assert caught.value.path == str(logs[3])
+
+
 def test_sections_that_no_log_has_cost_two_looks(
     tmp_path: Path, posix_log: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -183,6 +183,123 @@ def test_a_killed_run_is_made_good_with_what_others_left(public: Path, run_iolen
     assert sessions() == before
 
 
+# ---- root recovers where another user owns the directory ----
+
+needs_strace = pytest.mark.skipif(not shutil.which("strace"), reason="no strace")
+
+
+def slowed(call: str, *command: object) -> subprocess.Popen[bytes]:
+    """A command whose first call of this name takes a second and a half longer."""
+    slow = f"inject={call}:delay_exit=1500000:when=1"
+    strace = ["strace", "-f", "-o", "/dev/null", "-e", f"trace={call}", "-e", slow]
+    return subprocess.Popen([*strace, *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def replace_by_link(directory: Path, to: Path) -> Path:
+    """As the owner of the directory above can; where it is now."""
+    moved = directory.with_name("moved")
+    directory.rename(moved)
+    directory.symlink_to(to)
+    os.chown(directory, NOBODY, NOBODY, follow_symlinks=False)
+    return moved
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def area(public: Path) -> Path:
+    """Of mode 1777, and of another user."""
+    area = public / "area"
+    area.mkdir()
+    area.chmod(0o1777)
+    os.chown(area, NOBODY, NOBODY)
+    return area
+
+
+def make_store(folder: Path, preload: Path, written: Path) -> Path:
+    """What a process leaves in a session that no `iolens run` ends."""
+    folder.mkdir(mode=0o700)
+    env = {**os.environ, "IOLENS_SESSION": str(folder), "LD_PRELOAD": str(preload)}
+    subprocess.run(["dd", "if=/dev/zero", f"of={written}", "count=1", "status=none"], env=env, check=True)
+    (store,) = folder.glob("*.store")
+    return store
+
+
+@needs_strace
+def test_a_session_whose_name_becomes_a_link_while_root_recovers_it(
+    area: Path, public: Path, run_iolens, tmp_path: Path
+) -> None:
+    """The log is made of what was locked, and nothing of the link's directory is removed."""
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "precious").write_text("")
+    env = {**os.environ, "IOLENS_PRELOAD": str(public / "libiolens.so"), "IOLENS_TMPDIR": str(area)}
+    run = subprocess.Popen(
+        [public / "iolens", "run", "-q", "-o", public / "log", "--", "sh", "-c", f"{WRITE}; echo ready; read nothing"],
+        cwd=public, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    assert run.stdout is not None and run.stdout.readline() == b"ready\n"
+    os.killpg(run.pid, signal.SIGKILL)
+    run.communicate()
+    time.sleep(0.2)
+    (session,) = area.glob("iolens-*")
+    lock = f":{session.stat().st_ino} "
+    recover = slowed("flock", "env", f"IOLENS_TMPDIR={area}", public / "iolens", "recover")
+    wait_for(lambda: lock in Path("/proc/locks").read_text())
+    moved = replace_by_link(session, victim)
+    out, err = recover.communicate(timeout=60)
+    assert f"{public}/log\n".encode() in out, err
+    assert [path.name for path in victim.iterdir()] == ["precious"]
+    assert list(moved.iterdir()) == []
+    assert "\tPOSIX_BYTES_WRITTEN\t3000\t" in run_iolens(["show", public / "log"]).stdout
+
+
+@needs_strace
+def test_a_directory_that_becomes_a_link_while_root_removes_its_stores(
+    area: Path, public: Path, tmp_path: Path
+) -> None:
+    preload = public / "libiolens.so"
+    store = make_store(area / "iolens-evil", preload, tmp_path / "written")
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    for name in (store.name, "note"):
+        (victim / name).write_text("")
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    recover = slowed(
+        "fsync,fdatasync", public / "iolens", "recover", "--remove", "-o", logs / "log", store.parent
+    )
+    wait_for(lambda: list(logs.iterdir()))
+    replace_by_link(store.parent, victim)
+    _, err = recover.communicate(timeout=60)
+    assert recover.returncode == 0, err
+    assert sorted(path.name for path in victim.iterdir()) == sorted([store.name, "note"])
+
+
+def test_links_of_another_user_are_no_stores_for_root(
+    area: Path, public: Path, run_iolens, tmp_path: Path
+) -> None:
+    preload = public / "libiolens.so"
+    private = make_store(tmp_path / "private", preload, tmp_path / "secret")
+    store = make_store(area / "iolens-evil", preload, tmp_path / "written")
+    link = store.with_name(f"link.{private.name}")
+    link.symlink_to(private)
+    os.chown(link, NOBODY, NOBODY, follow_symlinks=False)
+    done = run_iolens(["recover", "-o", tmp_path / "log", store.parent])
+    assert (done.returncode, done.stdout) == (0, f"{tmp_path}/log\n")
+    assert f"recover: {link}: is a link of another user: left out\n" in done.stderr
+    shown = run_iolens(["show", tmp_path / "log"]).stdout
+    assert "written" in shown and "secret" not in shown
+    os.chown(link, 0, 0, follow_symlinks=False)
+    again = run_iolens(["recover", "-o", tmp_path / "both", store.parent])
+    assert again.returncode == 0 and "secret" in run_iolens(["show", tmp_path / "both"]).stdout
+
+
 # ---- the library alone: no line for what is no mistake of the user ----
 
 

@@ -131,6 +131,14 @@ void form_annotate(struct form *f, const char *key, const char *value)
 		f->failed = add_metadata(&f->metadata, key, value);
 }
 
+bool form_lacks(const struct form *f, const char *name)
+{
+	size_t i = 0;
+	while (!f->failed && i < f->ncolumns && strcmp(f->columns[i].is.name, name))
+		i++;
+	return i == f->ncolumns && is_selected(f, name);
+}
+
 size_t column_width(const struct column_form *c)
 {
 	bool narrow = c->shape == SHAPE_LIST || c->type >= COLUMN_I32;

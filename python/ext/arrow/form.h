@@ -61,6 +61,8 @@ void form_add(struct form *f, const struct column_form *column);
 /* The same for one plain column. */
 void form_plain(struct form *f, const char *name, enum column_type type, const char *unit, const char *doc);
 void form_annotate(struct form *f, const char *key, const char *value);
+/* Is a column of this name wanted that is not there yet? */
+bool form_lacks(const struct form *f, const char *name);
 
 /* Bytes of a row's values; of the offset where they are of variable length. */
 size_t column_width(const struct column_form *c);

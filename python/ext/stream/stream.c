@@ -60,7 +60,8 @@ static int copy_texts(struct stream *s, const struct stream_spec *spec)
 	return s->texts->section ? LOG_OK : LOG_E_MEMORY;
 }
 
-static int make(struct stream **out, const struct stream_spec *spec, bool scan, struct log *log, struct log_error *err)
+static int make(struct stream **out, const struct stream_spec *spec, bool scan, struct form_logs *logs,
+		struct log_error *err)
 {
 	struct stream *s = calloc(1, sizeof *s);
 	if (!s)
@@ -73,7 +74,7 @@ static int make(struct stream **out, const struct stream_spec *spec, bool scan, 
 	if (code < 0)
 		log_fail(err, code, LOG_NOWHERE, "not enough memory");
 	else
-		code = view_form(&s->form, &s->view, log, err);
+		code = view_form(&s->form, &s->view, logs, err);
 	if (code < 0)
 		stream_drop(s);
 	else
@@ -86,7 +87,7 @@ int stream_of_log(struct stream **out, struct handle *h, const char *path, const
 {
 	struct stream *s;
 	*out = NULL;
-	int code = make(&s, spec, false, h->log, err);
+	int code = make(&s, spec, false, &(struct form_logs){&h, 1, 0}, err);
 	if (code < 0)
 		return code;
 	s->path = strdup(path);
@@ -98,12 +99,12 @@ int stream_of_log(struct stream **out, struct handle *h, const char *path, const
 	return code;
 }
 
-int stream_of_logs(struct stream **out, const struct scan_spec *logs, struct log *form_log,
+int stream_of_logs(struct stream **out, const struct scan_spec *logs, struct form_logs *form_logs,
 		   const struct stream_spec *spec, struct log_error *err)
 {
 	struct stream *s;
 	*out = NULL;
-	int code = make(&s, spec, true, form_log, err);
+	int code = make(&s, spec, true, form_logs, err);
 	if (code < 0)
 		return code;
 	struct scan_spec scan = *logs;

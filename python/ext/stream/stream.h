@@ -23,10 +23,10 @@ int stream_of_log(struct stream **out, struct handle *h, const char *path, const
 		  struct log_error *err);
 /*
  * logs: which, and how they are read; rows, view and form are of the stream.
- * form_log: a log to take the columns from, for tables whose columns depend on it; may be NULL.
+ * form_logs: logs to take the columns from, for tables whose columns depend on them; may be none.
  * stop_on_error: the first failure in order of the logs ends the stream.
  */
-int stream_of_logs(struct stream **out, const struct scan_spec *logs, struct log *form_log,
+int stream_of_logs(struct stream **out, const struct scan_spec *logs, struct form_logs *form_logs,
 		   const struct stream_spec *spec, struct log_error *err);
 /* Ends it: threads stop, what is waiting is dropped. Failures are still there. */
 void stream_stop(struct stream *s);

@@ -17,13 +17,25 @@ static int check_selection(const struct form *f, const struct view *v, struct lo
 	return LOG_OK;
 }
 
-static int make_form(struct form **out, const struct view *v, struct log *log, struct log_error *err)
+/* Of all logs for a section, else of the first, if any. */
+static int add_columns(struct form *f, const struct view *v, struct form_logs *logs, struct log_error *err)
+{
+	size_t last = v->kind == &kind_section && logs->n ? logs->n - 1 : 0;
+	int code = LOG_OK;
+	for (size_t i = 0; i <= last && code >= 0 && f->failed >= 0; i++) {
+		logs->at = i;
+		code = v->kind->form(f, v, logs->n ? logs->handles[i]->log : NULL, err);
+	}
+	return code;
+}
+
+static int make_form(struct form **out, const struct view *v, struct form_logs *logs, struct log_error *err)
 {
 	struct form *f = form_new(v->selection);
 	*out = NULL;
 	if (!f)
 		return log_fail(err, LOG_E_MEMORY, LOG_NOWHERE, "not enough memory");
-	int code = v->kind->form(f, v, log, err);
+	int code = add_columns(f, v, logs, err);
 	if (code >= 0 && v->scan) {
 		form_plain(f, "log", COLUMN_I64, "", "Number of the log in the list of paths, from 0.");
 		f->log_column = f->slot[f->nadded - 1];
@@ -83,12 +95,12 @@ static void keep_form(const struct view *v, struct form *f)
 	free(k);
 }
 
-int view_form(struct form **out, const struct view *v, struct log *log, struct log_error *err)
+int view_form(struct form **out, const struct view *v, struct form_logs *logs, struct log_error *err)
 {
 	bool of_log = v->kind == &kind_section || v->selection;
 	if (!of_log && (*out = kept_form(v)))
 		return LOG_OK;
-	int code = make_form(out, v, log, err);
+	int code = make_form(out, v, logs, err);
 	if (code >= 0 && !of_log)
 		keep_form(v, *out);
 	return code;

@@ -47,7 +47,14 @@ const struct table_kind *find_kind(const char *name);
 /* How a module's records become a table. */
 const struct table_kind *module_kind(int module);
 
-int view_form(struct form **out, const struct view *v, struct log *log, struct log_error *err);
+/* Logs that say the columns of a table, where its kind does not: a section has those of all of them, by name. */
+struct form_logs {
+	struct handle *const *handles;
+	size_t n;
+	size_t at; /* the one that was read last: where it fails, that one */
+};
+
+int view_form(struct form **out, const struct view *v, struct form_logs *logs, struct log_error *err);
 /* v and f must stay. A log without the table has no rows. */
 int rows_open(struct rows **out, const struct view *v, struct handle *h, const struct form *f, struct log_error *err);
 void rows_close(struct rows *r);

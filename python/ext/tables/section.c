@@ -43,6 +43,7 @@ static void add_field(struct form *form, const struct trailer_field *f)
 		       });
 }
 
+/* Called for each log that says the columns: those are added that no log before it has. */
 static int section_form(struct form *form, const struct view *v, struct log *log, struct log_error *err)
 {
 	struct trailer *trailer = NULL;
@@ -50,9 +51,11 @@ static int section_form(struct form *form, const struct view *v, struct log *log
 	int code = log ? open_table(&trailer, &table, v, log, err) : LOG_OK;
 	if (code >= 0 && !table)
 		code = log_fail(err, LOG_E_USAGE, LOG_NOWHERE, "no trailer section ", v->section);
-	form_annotate(form, "section", v->section);
+	if (!form->metadata.used)
+		form_annotate(form, "section", v->section);
 	for (size_t i = 0; code >= 0 && i < trailer_fields(table); i++)
-		add_field(form, trailer_field_at(table, i));
+		if (form_lacks(form, trailer_field_at(table, i)->name))
+			add_field(form, trailer_field_at(table, i));
 	trailer_free(table);
 	trailer_close(trailer);
 	return code;

@@ -75,7 +75,7 @@ def _site(path: str | None, host: str, port: int, audit: str | None) -> Site:
     metavar="SECONDS",
     help="How often to look for new jobs.",
 )
-@click.option("--memory", default="2GB", show_default=True, help="Memory for reading a grown lake.")
+@click.option("--memory", default="256MB", show_default=True, help="Memory for reading a grown lake.")
 @click.option("--audit", metavar="FILE", help="A line of JSON for each request.")
 @click.pass_context
 def serve(  # noqa: PLR0913, PLR0917

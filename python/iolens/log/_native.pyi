@@ -46,7 +46,7 @@ def scan(
     spec: Spec,
     threads: int,
     stop_on_error: bool,
-    columns_of: Log | None,
+    columns_of: tuple[Log, ...],
     logs: tuple[Log, ...] | None = None,
     /,
 ) -> Stream: ...

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Union
 
@@ -20,6 +21,16 @@ AnyPath = Union[str, "os.PathLike[str]"]
 
 _LOOKED_AT = 256
 """Logs, for the columns of a section."""
+
+_OF_A_VERSION = 16
+"""The same where few logs are of this version."""
+
+_Fields = frozenset[tuple[str, str, int]]
+"""Of a section in a log: name, type and number of elements of each."""
+
+
+def _names(schemas: Iterable[_Fields]) -> frozenset[str]:
+    return frozenset(name for fields in schemas for name, _, _ in fields)
 
 
 class Scan:
@@ -49,33 +60,40 @@ class Scan:
         self._streams: list[_native.Stream] = []
         self._logs = tuple(logs or ())
         self._natives = tuple(log.native for log in self._logs) if self._logs else None
-        self._widest_logs: dict[str, tuple[int, Log]] = {}
+        self._schemas: dict[str, dict[_Fields, tuple[int, Log]]] = {}
         self._looked_at = 0
 
     def _open_stream(self, spec: TableSpec) -> _native.Stream:
-        columns_of = self._widest(spec.section) if spec.section else None
+        columns_of = self._logs_with(spec.section, spec.columns) if spec.section else ()
         stream = _native.scan(
             self._files, spec.native(), self._threads, self._stop, columns_of, self._natives
         )
         self._streams.append(stream)
         return stream
 
-    def _widest(self, section: str) -> _native.Log:
-        """The log whose section has most columns: newer versions add some, so it has those of all others.
+    def _schemas_of(self, section: str) -> dict[_Fields, tuple[int, Log]]:
+        """Fields that the section has in logs: in how many, and one of these. Raises KeyError if no log has it.
 
-        Of many logs some are looked at, and all only where none of these has the section; each at most twice,
-        whatever number of sections is read.
+        Of many logs some are looked at, of each version if they are open, and all only where none of these has the
+        section; each at most twice, whatever number of sections is read.
         """
         every = self._logs or self.paths
         if not self._looked_at:
             self._looked_at = 1
-            self._look_at(every[:: len(every) // _LOOKED_AT + 1])
-        if section not in self._widest_logs and self._looked_at == 1 and len(every) > _LOOKED_AT:
+            self._look_at([*every[:: len(every) // _LOOKED_AT + 1], *self._of_versions()])
+        if section not in self._schemas and self._looked_at == 1 and len(every) > _LOOKED_AT:
             self._looked_at = 2
             self._look_at(every)
-        if section not in self._widest_logs:
-            raise KeyError(section)
-        return self._widest_logs[section][1].native
+        return self._schemas[section]
+
+    def _of_versions(self) -> Iterator[Log]:
+        """Of many logs that are open the first of each version: a section changes with the version that writes it."""
+        seen: Counter[str] = Counter()
+        for log in self._logs if len(self._logs) > _LOOKED_AT else ():
+            version = log.job.metadata.get("lib_ver", "")
+            seen[version] += 1
+            if seen[version] <= _OF_A_VERSION:
+                yield log
 
     def _look_at(self, sources: Sequence[Log | str]) -> None:
         for source in sources:
@@ -86,11 +104,29 @@ class Scan:
                 continue  # reported when the rows are read
             for section in sections:
                 try:
-                    width = len(log.trailer[section].schema)
+                    fields = frozenset((f.name, f.type, f.count) for f in log.trailer[section].schema)
                 except IolensError:
-                    width = 0  # its rows are an error, too, which is reported then
-                if width > self._widest_logs.get(section, (-1, None))[0]:
-                    self._widest_logs[section] = (width, log)
+                    fields = frozenset()  # its rows are an error, too, which is reported then
+                known = self._schemas.setdefault(section, {})
+                logs, first = known.get(fields, (0, log))
+                known[fields] = (logs + 1, first)
+
+    def _logs_with(self, section: str, columns: Iterable[str] | None) -> tuple[_native.Log, ...]:
+        """Logs that together have all columns of the section, or these.
+
+        A column has the type of the first that has it: what most logs have comes first, so that one log with other
+        types takes no values from the others.
+        """
+        schemas = self._schemas_of(section)
+        wanted = _names(schemas) if columns is None else frozenset(columns)
+        found: list[_native.Log] = []
+        there: frozenset[str] = frozenset()
+        for fields, (_, log) in sorted(schemas.items(), key=lambda one: (not one[0], -one[1][0])):
+            names = _names([fields])
+            if not found or (names & wanted) - there:
+                found.append(log.native)
+                there |= names
+        return tuple(found)
 
     def table(
         self,
@@ -104,9 +140,15 @@ class Scan:
         """As Log.table; ``name``, ``mount`` and ``file_system`` are plain strings here."""
         return Table(self._open_stream, module_spec(name, names, mounts, columns, batch_rows))
 
-    def section(self, name: str) -> Table:
-        """A section of the trailers, with the columns of the log in which it has most; null where others lack one."""
-        return Table(self._open_stream, TableSpec("section", section=name))
+    def section(self, name: str, *, among: Collection[str] | None = None) -> Table:
+        """A section of the trailers, with every column that it has in a log; null where others lack one.
+
+        Of more than 256 logs, the columns are those that some of them have. among: only columns of these names.
+        """
+        columns = None
+        if among is not None:
+            columns = (*sorted(_names(self._schemas_of(name)) & frozenset(among) - {"log"}), "log")
+        return Table(self._open_stream, TableSpec("section", section=name, columns=columns))
 
     @property
     def job(self) -> Table:

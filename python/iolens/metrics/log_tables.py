@@ -197,7 +197,7 @@ class LogTables:
         self._connection.execute(f"CREATE TABLE {section} (log BIGINT, {columns})")
         if section not in self._sections:
             return
-        source = self._scan.section(section)
+        source = self._scan.section(section, among=SECTIONS[section])
         names = list(source.schema.names)  # the last one is the number of the log
         names = ["log_name" if name == "log" else name for name in names[:-1]] + names[-1:]
         here = ", ".join(f'"{name}"' for name in names if name == "log" or name in SECTIONS[section])

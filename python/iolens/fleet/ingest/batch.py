@@ -81,6 +81,7 @@ class Options:
     thresholds: tuple[tuple[str, float], ...] = ()
     """Of rules, RULE.NAME and value, instead of their own."""
     memory: str = "2GB"
+    """Of DuckDB for a batch in memory."""
     key: bytes = b""
     """Of pseudonyms; empty for names as they are."""
     trust_names: bool = False
@@ -278,10 +279,13 @@ def _write(options: Options, good: list[_Sound], written: Written, syncing: Sync
     """The logs that are in the files."""
     streamed = not options.key  # pseudonyms are put into tables
     while good:
-        # In memory, whatever it is: nothing of a log with pseudonyms may touch a disk.
-        base = LogTables([one.found.path for one in good], [one.log for one in good], threads=1, large=False)
+        # Of a large log the tables are in a file, unless it has pseudonyms: nothing of that may touch a disk.
+        large = None if len(good) == 1 and not options.key else False
+        base = LogTables([one.found.path for one in good], [one.log for one in good], threads=1, large=large)
         try:
-            with Dataset(base, memory=options.memory, every_column=not streamed) as data:
+            with Dataset(
+                base, memory="" if base.large else options.memory, every_column=not streamed
+            ) as data:
                 _Batch(data, base, options, written, good, syncing).write(streamed)
             break
         except Implausible:

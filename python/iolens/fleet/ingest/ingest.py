@@ -38,6 +38,7 @@ from iolens.fleet.tables.lake import Lake, dropped
 from iolens.fleet.tables.pseudonyms import MADE, Pseudonyms
 from iolens.fleet.tables.schema import BATCH_BITS
 from iolens.fleet.tables.write import plain, quoted
+from iolens.metrics.log_tables import LARGE_BYTES
 
 __all__ = ["BATCH_BYTES", "BATCH_LOGS", "Ingest", "New", "Skipped", "Summary"]
 
@@ -286,6 +287,8 @@ class Ingest:
         size = 0
         for new in logs:
             full = len(batch) == self._batch_logs or size + new[0].size > BATCH_BYTES
+            # A large log is alone: its tables are in a file.
+            full = full or new[0].size > LARGE_BYTES or (len(batch) == 1 and size > LARGE_BYTES)
             # A folder has the logs of a day, where there are many: a file of each table, then, and not one of each day.
             if batch and (
                 full or (len(batch) >= self._batch_logs // 2 and _folder(new) != _folder(batch[-1]))

@@ -134,7 +134,7 @@ class TablesData(Dataset):
 class LakeData(TablesData):
     """A lake at one moment; see ``Dataset``. ``log`` is unique in the lake, and no number of a path.
 
-    Beside a dataset's tables there are ``metric_value``, ``finding``, ``quarantine``, and more columns in ``job``.
+    Beside a dataset's tables there are ``metric``, ``finding``, ``quarantine``, and more columns in ``job``.
     """
 
     def __init__(self, lake: Place, snapshot: Snapshot, memory: str = "") -> None:

@@ -33,7 +33,15 @@ from iolens.fleet.tables.write import quoted
 from iolens.portal.data.active import Active
 from iolens.portal.data.cache import Cache
 from iolens.portal.data.scope import EVERYTHING, Scope
-from iolens.portal.data.view import COMPARING, BoundedTables, Gone, Session, View
+from iolens.portal.data.view import (
+    COMPARING,
+    MOST_MEMORY,
+    BoundedTables,
+    Gone,
+    Session,
+    View,
+    hold_no_files,
+)
 
 __all__ = ["STOP_SECONDS", "PortalSnapshot", "Snapshots", "trusted_lake"]
 
@@ -41,8 +49,14 @@ VIEWS = 64
 """Scopes whose databases are kept."""
 
 FEW_VIEWS = 4
-MOST_RESIDENT = 3 << 30
+MOST_RESIDENT = 1 << 30
 """Bytes of the server in memory, above which only the last few are."""
+
+MEMORY = "256MB"
+"""For a new snapshot: what does not fit goes to temporary files, so that memory does not grow with the jobs."""
+_MEMORY_OF_STAFF = "512MB"
+_MEMORY_OF_USER = "256MB"
+"""Of the database of a user, or of one job."""
 
 JOBS = 16
 """Databases of one job each that are kept."""
@@ -88,6 +102,9 @@ _ACCOUNTS = f"""
     GROUP BY log
 """
 
+# Without a scheduler, a log has the first process's number in place of the job's.
+_UNSCHEDULED = "SELECT DISTINCT j.log FROM job AS j JOIN process AS p ON p.log = j.log AND p.pid = j.job_id"
+
 
 def _metrics_asked() -> list[str]:
     """Names of metrics in the texts of named queries, and the one that tells that a log's files were summed up."""
@@ -103,10 +120,10 @@ def _write(data: LakeData, folder: Path) -> None:
     duck = data.connection
     measured, _ = statement("measured")
     data.prepare(measured)
-    data.prepare("FROM accounting")
+    data.prepare("FROM accounting JOIN process")
     duck.execute(
-        f"CREATE TABLE measured_made AS SELECT m.*, a.account FROM ({measured}) AS m "
-        f"LEFT JOIN ({_ACCOUNTS}) AS a USING (log)"
+        f"CREATE TABLE measured_made AS SELECT m.*, a.account, p.log IS NULL AS scheduled FROM ({measured}) AS m "
+        f"LEFT JOIN ({_ACCOUNTS}) AS a USING (log) LEFT JOIN ({_UNSCHEDULED}) AS p ON p.log = m.log"
     )
     names = ", ".join(map(quoted, _metrics_asked()))
     for name, query in (
@@ -116,6 +133,16 @@ def _write(data: LakeData, folder: Path) -> None:
     ):
         part = folder / f"{name}.parquet"
         duck.execute(f"COPY ({query}) TO {quoted(str(part))} (FORMAT parquet, ROW_GROUP_SIZE 8192)")
+
+
+def _write_within(data: LakeData, folder: Path) -> None:
+    """The same; of a lake that does not fit with more memory."""
+    try:
+        _write(data, folder)
+    except duckdb.OutOfMemoryException:
+        data.connection.execute(f"SET memory_limit = '{MOST_MEMORY}'")
+        data.connection.execute("DROP TABLE IF EXISTS measured_made")
+        _write(data, folder)
 
 
 def _owned(table: str) -> str:
@@ -176,7 +203,7 @@ class PortalSnapshot:
 
         def make() -> View:
             tables = BoundedTables(self.lake, self.of_lake, scope, self.folder)
-            return View(tables, self.active, memory="2GB" if scope.everything else "512MB")
+            return View(tables, self.active, _MEMORY_OF_STAFF if scope.everything else _MEMORY_OF_USER)
 
         # Each is closed when the last request lets go of it; what all hold is bounded by the server's memory.
         kept = self._all if scope.everything else self._views
@@ -196,7 +223,7 @@ class PortalSnapshot:
 
         def make() -> OneLog:
             tables = BoundedTables(self.lake, self.of_lake, scope, self.folder, log=log)
-            return OneLog(View(tables, self.active, memory="512MB"))
+            return OneLog(View(tables, self.active, _MEMORY_OF_USER))
 
         found = self._jobs.get((scope, log), make, JOBS)
         with found.asking:
@@ -261,7 +288,7 @@ def resident() -> int:
 class Snapshots:
     """Keeps the current snapshot; a thread of its own looks for a newer one."""
 
-    def __init__(self, lake: Path, refresh: float = REFRESH, memory: str = "2GB") -> None:
+    def __init__(self, lake: Path, refresh: float = REFRESH, memory: str = MEMORY) -> None:
         self.path = lake
         self.problem = ""
         """Why the lake cannot be read now, "" if it can."""
@@ -364,9 +391,11 @@ class Snapshots:
         try:
             of_lake = lake.snapshot()
             data = LakeData(lake, of_lake, memory=self._memory)
+            hold_no_files(data.connection)
+            data.connection.execute("SET threads = 1")  # each holds pieces of what is sorted
             self.active.add(data)
             try:
-                _write(data, folder)
+                _write_within(data, folder)
                 counted = data.connection.execute("SELECT count(*) FROM measured_made").fetchone()
             finally:
                 data.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,12 +29,23 @@ from iolens.fleet.tables.write import quoted
 from iolens.portal.data.active import Active
 from iolens.portal.data.scope import Scope
 
-__all__ = ["COMPARING", "MEASURED", "NARROW", "BoundedTables", "Gone", "Session", "View", "unreadable"]
+__all__ = [
+    "COMPARING",
+    "MEASURED",
+    "MOST_MEMORY",
+    "NARROW",
+    "BoundedTables",
+    "Gone",
+    "Session",
+    "View",
+    "hold_no_files",
+    "unreadable",
+]
 
 NARROW = ("measured", "metric", "finding")
 """What pages ask most, in files of the portal's own, sorted by user (``snapshots``)."""
 
-MEASURED = "SELECT * EXCLUDE account FROM measured_made"
+MEASURED = "SELECT * EXCLUDE (account, scheduled) FROM measured_made"
 """In place of the named query of that name, in a bounded database."""
 
 SHARED = frozenset({"change", "peak"})
@@ -50,8 +61,13 @@ _NO_TABLE = re.compile(r"Table with name (\w+) does not exist")
 _ANSWERS = 256
 _STATEMENTS = 1000
 _KEPT_ROWS = 5000
+_ROWS = 30_000
+"""Of all answers of a view: one of an application's history has a row for each of its runs."""
 _FEW_LOGS = 4000
 """Of a scope with no more, the narrow files' rows are copied: each question is then a millisecond, not ten."""
+
+MOST_MEMORY = "2GB"
+"""Of a database of all jobs in which a question, or a snapshot, fails with less."""
 
 _FOLLOWED = 12
 """Answers of one person that are made anew when the lake has grown."""
@@ -59,6 +75,11 @@ _FOLLOWED = 12
 
 class Gone(IolensError):
     """A file of the lake is not there any more, or cannot be read."""
+
+
+def hold_no_files(connection: duckdb.DuckDBPyConnection) -> None:
+    """The kernel has the lake's files in memory: a copy for each database would grow with the lake."""
+    connection.execute("SET enable_external_file_cache = false")
 
 
 def _count(connection: duckdb.DuckDBPyConnection, rows: str) -> int:
@@ -107,6 +128,7 @@ class BoundedTables(LakeTables):
     def open(self, connection: duckdb.DuckDBPyConnection, every_column: bool) -> None:
         super().open(connection, every_column)
         connection.execute("SET threads = 2")
+        hold_no_files(connection)
         connection.execute(
             "SET parquet_metadata_cache = true"
         )  # no file of a lake or a snapshot is ever changed
@@ -198,6 +220,8 @@ class Session:
                 tried.add(found[1])
                 self._view.prepare(f"FROM {found[1]}")
             except duckdb.OutOfMemoryException as error:
+                if self._view.widen():
+                    continue
                 text = "too many files for this page: ask for fewer of them by SQL"
                 raise IolensError(text, exit_code=USAGE) from error
             except (duckdb.Error, OSError) as error:
@@ -235,6 +259,20 @@ class Session:
             return coverage(self, by=by, since=since, until=until, cluster=cluster, runs=runs)
 
         found: Coverage = self._view.remembered(("coverage", by, since, until, cluster), make)
+        return found
+
+    def unscheduled(self, logs: Collection[int]) -> set[int]:
+        """Of these jobs those whose number is a process's, because no scheduler gave one."""
+        listed = ", ".join(map(str, sorted(logs)))
+
+        def make() -> set[int]:
+            query = f"SELECT log FROM measured_made WHERE log IN ({listed}) AND NOT scheduled"
+            try:
+                return {log for (log,) in self._cursor.execute(query).fetchall()}
+            except duckdb.Error as error:
+                raise unreadable(error) or error from error
+
+        found: set[int] = self._view.remembered(("unscheduled", listed), make) if listed else set()
         return found
 
     def week(self) -> str:
@@ -282,6 +320,10 @@ def unreadable(error: BaseException) -> Gone | None:
     return None
 
 
+def _rows_of(answer: Any) -> int:
+    return len(answer) if isinstance(answer, list) else 0
+
+
 class View:
     """What one scope sees of the lake at one moment."""
 
@@ -297,7 +339,18 @@ class View:
         self._prepared: set[str] = set()
         self._own: set[str] = set()
         self._answers: OrderedDict[Any, Any] = OrderedDict()
+        self._rows = 0
+        self._wide = False
         self._remembering = threading.Lock()
+
+    def widen(self) -> bool:
+        """More memory for a database of all jobs, once. False: it has that already, or is none."""
+        with self._making:
+            wider = self.scope.everything and not self._wide
+            if wider:
+                self.data.connection.execute(f"SET memory_limit = '{MOST_MEMORY}'")
+            self._wide = self._wide or wider
+        return wider
 
     def session(self, seconds: float = PAGE_SECONDS) -> Session:
         return Session(self, seconds)
@@ -333,9 +386,10 @@ class View:
         if isinstance(made, list) and len(made) > _KEPT_ROWS:
             return made
         with self._remembering:
+            self._rows += _rows_of(made) - _rows_of(self._answers.get(key))
             self._answers[key] = made
-            while len(self._answers) > _ANSWERS:
-                self._answers.popitem(last=False)
+            while len(self._answers) > _ANSWERS or self._rows > _ROWS:
+                self._rows -= _rows_of(self._answers.popitem(last=False)[1])
         return made
 
     def asked(self) -> list[tuple[str, dict[str, float | str]]]:

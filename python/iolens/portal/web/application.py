@@ -33,7 +33,7 @@ from iolens.portal.web import assets
 from iolens.portal.web.menu import menu
 from iolens.portal.web.page_request import NotFound, PageRequest, link
 from iolens.portal.web.routes import ROUTES, Route
-from iolens.portal.web.widgets import cell, head, href, in_digits, shown, verdict_of
+from iolens.portal.web.widgets import cell, head, href, in_digits, job_name, shown, verdict_of
 from iolens.report.units import counted, number_of
 from iolens.shown import say_traceback
 
@@ -110,7 +110,7 @@ class Portal:
         made.filters["cell"] = cell
         made.filters["counted"], made.filters["number_of"] = counted, number_of
         made.filters["digits"] = in_digits
-        made.filters["head"] = head
+        made.filters["head"], made.filters["job_name"] = head, job_name
         made.globals.update(
             href=href, link=link, shown=shown, verdict_of=verdict_of, menu=menu, version=assets.version()
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date
@@ -170,8 +170,17 @@ class PageRequest:
         except ValueError:
             raise IolensError(f'{name}: "{text[:20]}" is no day: 2026-01-31', exit_code=USAGE) from None
 
+    def mark_processes(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Rows of jobs whose number is a process's say so, as ``scheduled``."""
+        jobs = {row["log"]: row for row in rows if "job_id" in row and isinstance(row.get("log"), int)}
+        for log in self.data.unscheduled(jobs) if jobs else ():
+            jobs[log]["scheduled"] = False
+
     def page(self, template: str, status: int = 200, **context: Any) -> Response:
         """A page of the portal."""
+        for one in (*context.get("parts", ()), context.get("grid")):
+            if not getattr(one, "raw", True):
+                self.mark_processes([row for row in one.rows if isinstance(row, dict)])
         made = self.portal.templates.get_template(template).render(
             viewer=self.viewer,
             site=self.portal.site,

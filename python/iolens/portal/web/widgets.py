@@ -30,6 +30,7 @@ __all__ = [
     "head",
     "href",
     "in_digits",
+    "job_name",
     "shown",
     "sql_of",
     "to_csv",
@@ -124,6 +125,11 @@ def head(column: ResultColumn) -> str:
     return words[:1].upper() + words[1:]
 
 
+def job_name(row: Mapping[str, Any], kind: str = "job ") -> str:
+    """A job by its number; without a scheduler that is a process's."""
+    return f"{'process ' if row.get('scheduled') is False else kind}{cell(row.get('job_id'), '')}"
+
+
 def shown(column: ResultColumn, row: Mapping[str, Any]) -> str:
     """A cell in words: rules and lists have titles."""
     value = row.get(column.name)
@@ -131,7 +137,7 @@ def shown(column: ResultColumn, row: Mapping[str, Any]) -> str:
         return load().rules[str(value)].title
     if column.name == "screen" and value in queries():
         return queries()[str(value)].title
-    return cell(value, "" if column.name == "job_id" else column.unit)
+    return job_name(row, "") if column.name == "job_id" else cell(value, column.unit)
 
 
 def verdict_of(row: Mapping[str, Any]) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from iolens.error import USAGE, IolensError
 from iolens.portal.web.page_request import NotFound, PageRequest, is_count, link
 from iolens.portal.web.pages.lists import csv_response
-from iolens.portal.web.widgets import Chart, cell, sql_of, to_csv
+from iolens.portal.web.widgets import Chart, cell, job_name, sql_of, to_csv
 from iolens.report.document import Bars, Series
 
 __all__ = ["as_csv", "several"]
@@ -112,6 +112,7 @@ def several(request: PageRequest) -> Response:
     if not logs:
         return request.page("compare.html", jobs=[], rows=[], charts=[], csv="", sql="")
     found = _found(request, logs)
+    request.mark_processes(found)
     rows = []
     for name, title, unit in MEASURES:
         values = [job[name] for job in found]
@@ -130,7 +131,7 @@ def several(request: PageRequest) -> Response:
             )
         )
     rows += _findings(request, logs, found)
-    names = [f"job {job['job_id']}, {cell(job['start'], '')}" for job in found]
+    names = [f"{job_name(job)}, {cell(job['start'], '')}" for job in found]
     charts = [
         Chart.of(
             Bars(

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from iolens.portal.web.page_request import NotFound, PageRequest, link
 from iolens.portal.web.run_chart import Band, Run, draw
-from iolens.portal.web.widgets import Chart, grid_of
+from iolens.portal.web.widgets import Chart, grid_of, job_name
 from iolens.report.units import counted
 
 __all__ = ["one"]
@@ -41,7 +41,7 @@ def _chart(rows: list[dict[str, Any]], measure: tuple[str, str, str], drifting: 
     runs = [
         Run(
             row[name],
-            f"job {row['job_id']}, {row['start']:%Y-%m-%d %H:%M}" if row["start"] else f"job {row['job_id']}",
+            job_name(row) + (f", {row['start']:%Y-%m-%d %H:%M}" if row["start"] else ""),
             f"/job/{row['log']}",
             name == "io_time" and drifting != "" and number >= len(shown) - RECENT,
         )
@@ -68,6 +68,7 @@ def one(request: PageRequest) -> Response:
     drift = request.data.ask("drift", **whose)
     here = next((d for d in drift.dicts() if (d["user"], d["nprocs"]) == chosen), None)
     drifting = here["drift"] if here else ""
+    request.mark_processes(peers[-SHOWN:])
     charts = [
         _chart(peers, measure, drifting)
         for measure in MEASURES

@@ -27,8 +27,6 @@ class JobAnswer(NamedTuple):
     title: str
     verdict: Markup
     findings: Markup
-    scheduled: bool
-    """Is its number the scheduler's? Without one it is a process's."""
 
 
 def _finding(row: dict[str, Any], log: int, again: Finding | None, facts: Facts) -> Finding:
@@ -92,6 +90,4 @@ def job_answer(view: View, log: int) -> JobAnswer:
         else block
         for at, block in enumerate(section.blocks)
     ]
-    return JobAnswer(
-        job.title, Markup(verdict_html(job)), Markup(blocks_html(blocks)), source.number is not None
-    )
+    return JobAnswer(job.title, Markup(verdict_html(job)), Markup(blocks_html(blocks)))
