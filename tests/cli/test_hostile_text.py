@@ -207,7 +207,8 @@ def interpreted(s: Scene, tmp: Path) -> dict[str, list[Case]]:
         "findings": [Case(["findings", *form, s.log, s.forged])
                      for form in ([], ["-v"], ["--json"], ["--csv"])],
         "flame": [Case(["flame", *form, s.log, s.forged])
-                  for form in (["-o", f"{to}.flame"], ["--collapsed"], ["--speedscope"], ["--collapsed", "--by", "calls"])],
+                  for form in (["-o", f"{to}.flame"], ["--collapsed"], ["--speedscope"],
+                               ["--collapsed", "--by", "calls"])],
         "kernel": [Case(["kernel", "--prefix", tmp / f"prefix{HOSTILE}"], (0, 2))],
         "lines": [*(Case(["lines", *form, s.log, s.forged])
                     for form in ([], ["--by", "function"], ["--by", "source"], ["--json"])),
