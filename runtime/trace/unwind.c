@@ -70,7 +70,7 @@ struct common {
 	int64_t scale; /* of offsets */
 };
 
-/* Of the thread that walks: a page of stack may be all there is. */
+/* Of the thread that walks, under its caller's lock: a page of stack may be all there is. */
 static struct {
 	uintptr_t page[PAGES];
 	struct row row, first, remembered[REMEMBERED];

@@ -58,7 +58,7 @@ def test_targets_of_two_file_systems_are_apart(make_log: Make) -> None:
         ]
         assert [(row["volume"], row["ost"]) for row in rows if row["slow"]] == [("/work", 0)]
         (slow,) = [finding for finding in find(data) if finding.rule == "slow_servers"]
-        assert "1 of 8 storage targets (OST 0) take" in slow.message
+        assert "On 1 of 8 storage targets (OST 0), a byte takes" in slow.message
 
 
 def test_bytes_are_divided_among_stripes(make_log: Make) -> None:

@@ -56,9 +56,11 @@ set $ticks = (long)($hour / (double)(*clock_rate).per_tick)
 set var epoch.counter = epoch.counter - $ticks
 set var span.counter = span.counter - $ticks
 set var latest.counter = latest.counter - $ticks
+set var early[0].ticks = early[0].ticks - $ticks
+set var early[1].ticks = early[1].ticks - $ticks
 set $i = 0
 while $i < 64
-  set var rates[$i].ticks = rates[$i].ticks - $ticks
+  set var later[$i].ticks = later[$i].ticks - $ticks
   set $i = $i + 1
 end
 continue

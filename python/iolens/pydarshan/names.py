@@ -61,7 +61,7 @@ def counter_fields(fields: Schema) -> list[Field]:
 def labels(module: int) -> Labels:
     """Of a module by its number, without a log."""
     spec = TableSpec("records", module)
-    fields = counter_fields(Schema(lambda: _native.scan((), spec.native(), 1, False, None)))
+    fields = counter_fields(Schema(lambda: _native.scan((), spec.native(), 1, False, ())))
     roles: dict[str, tuple[str, ...]] = {}
     for field in fields:
         roles[field.role] = roles.get(field.role, ()) + field.darshan
