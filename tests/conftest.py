@@ -61,7 +61,7 @@ def _no_store_of_another_test() -> None:
     """A process that a test killed has left a store, whose log a later test's process would make among its own."""
     if not _SHM_IS_OURS:
         return
-    for store in Path("/dev/shm").glob("iolens-*-*/*.store"):
+    for store in Path("/dev/shm").glob("iolens-*/*.store"):
         pid = store.name.split(".")[-3]
         if pid.isdecimal() and not Path("/proc", pid).exists():
             store.unlink(missing_ok=True)
