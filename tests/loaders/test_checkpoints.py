@@ -118,16 +118,6 @@ def run_iolens(run_iolens: Run) -> Run:
     return in_this_process(run_iolens)
 
 
-@pytest.fixture(scope="module")
-def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A library behind iolens that makes large writes, fsync and rename slow."""
-    folder = tmp_path_factory.mktemp("slow")
-    (folder / "slow.c").write_text(SLOW)
-    library = folder / "slow.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, folder / "slow.c", "-ldl"], check=True)
-    return library
-
-
 def checkpoints(log: Path) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """The rows of the metric, and what the findings say."""
     with Dataset([log]) as data:

@@ -71,16 +71,6 @@ LOOPS: dict[str, tuple[dict[str, Any], str | None]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A library behind iolens that makes positioned reads slow."""
-    folder = tmp_path_factory.mktemp("slow")
-    (folder / "slow.c").write_text(SLOW)
-    library = folder / "slow.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, folder / "slow.c", "-ldl"], check=True)
-    return library
-
-
 class Loop:
     """What a loop says of itself, and its log of it."""
 

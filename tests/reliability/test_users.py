@@ -165,19 +165,23 @@ def test_nothing_is_left_behind(observe_public) -> None:
     assert sessions() == before
 
 
-def test_a_killed_run_is_made_good_with_what_others_left(public: Path, run_iolens) -> None:
-    env = {**os.environ, "IOLENS_PRELOAD": str(public / "libiolens.so")}
-    before = sessions()
-    command = [public / "iolens", "run", "-q", "-o", public / "log", "--", *AS_NOBODY]
-    script = f"{WRITE}; echo ready; read nothing"
+def killed_run(public: Path, env: dict[str, str], *before: str) -> None:
+    """`iolens run` of a program that has written, killed with all its processes. before: words before the program."""
+    command = [public / "iolens", "run", "-q", "-o", public / "log", "--", *before]
     run = subprocess.Popen(
-        [*map(str, command), "sh", "-c", script],
+        [*map(str, command), "sh", "-c", f"{WRITE}; echo ready; read nothing"],
         cwd=public, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     assert run.stdout is not None and run.stdout.readline() == b"ready\n"
     os.killpg(run.pid, signal.SIGKILL)
     run.communicate()
     time.sleep(0.2)
+
+
+def test_a_killed_run_is_made_good_with_what_others_left(public: Path, run_iolens) -> None:
+    env = {**os.environ, "IOLENS_PRELOAD": str(public / "libiolens.so")}
+    before = sessions()
+    killed_run(public, env, *AS_NOBODY)
     assert run_iolens(["recover"]).returncode == 0
     assert "\tPOSIX_BYTES_WRITTEN\t3000\t" in run_iolens(["show", public / "log"]).stdout
     assert sessions() == before
@@ -239,14 +243,7 @@ def test_a_session_whose_name_becomes_a_link_while_root_recovers_it(
     victim.mkdir()
     (victim / "precious").write_text("")
     env = {**os.environ, "IOLENS_PRELOAD": str(public / "libiolens.so"), "IOLENS_TMPDIR": str(area)}
-    run = subprocess.Popen(
-        [public / "iolens", "run", "-q", "-o", public / "log", "--", "sh", "-c", f"{WRITE}; echo ready; read nothing"],
-        cwd=public, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
-    )  # fmt: skip
-    assert run.stdout is not None and run.stdout.readline() == b"ready\n"
-    os.killpg(run.pid, signal.SIGKILL)
-    run.communicate()
-    time.sleep(0.2)
+    killed_run(public, env)
     (session,) = area.glob("iolens-*")
     lock = f":{session.stat().st_ino} "
     recover = slowed("flock", "env", f"IOLENS_TMPDIR={area}", public / "iolens", "recover")
