@@ -30,13 +30,19 @@ struct span posix_span_operation(int fd)
 	return s;
 }
 
+/* Forcing data to storage is writing, as it is with fsync. */
+static enum io_op kind_of(enum state_operation_id operation)
+{
+	return operation == STATE_OP_POSIX_MSYNC || operation == STATE_OP_POSIX_SYNC ? IO_WRITE : IO_META;
+}
+
 void posix_on_operation(struct span s, enum state_operation_id operation, int64_t result, int64_t bytes)
 {
 	if (!s.at)
 		return;
 	double end = clock_now();
 	self_enter();
-	operation_count(operation, IO_META, result < 0, result < 0 ? 0 : bytes, s.start, end);
+	operation_count(operation, kind_of(operation), result < 0, result < 0 ? 0 : bytes, s.start, end);
 	self_leave();
 }
 

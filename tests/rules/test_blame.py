@@ -537,6 +537,15 @@ def test_files_that_share_a_record_do_not_alternate(tmp_path: Path, name: str) -
     assert ("read_write_switches" in of(job, tmp_path)) == (name == "/scratch/a")
 
 
+@pytest.mark.parametrize(("other", "named"), [("msync", False), ("sync", False), ("rename", True)])
+def test_forcing_data_to_storage_is_no_metadata(tmp_path: Path, other: str, named: bool) -> None:
+    """No file's record has the time of msync and sync."""
+    job = Job(nprocs=1).posix("/scratch/a", 0, opens=90, meta_time=40.0, write={MiB: 10}, write_time=1.0)
+    job.section("operation", operation("open", 90, 30.0), operation(other, 50, 20.0))
+    message = of(job, tmp_path)["metadata_time"].message
+    assert "90 open calls" in message and (f"50 {other} calls" in message) == named
+
+
 @pytest.mark.parametrize(("seconds", "severity"), [(0.002, "medium"), (0.0002, None)])
 def test_few_modules_matter_where_they_take_long(
     tmp_path: Path, seconds: float, severity: str | None

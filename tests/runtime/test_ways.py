@@ -220,6 +220,21 @@ def test_what_was_synchronized_counts_once(
     assert moved(observe([compile_program(SYNCHRONIZED)], cwd=tmp_path), "mapped") == (0, 800 * 8192)
 
 
+@pytest.mark.parametrize(("call", "kind"), [("msync", "write_time"), ("mmap", "meta_time")])
+def test_forcing_mapped_pages_to_storage_is_writing(
+    compile_program: Callable[[str], Path], observe: Observe, tmp_path: Path, call: str, kind: str
+) -> None:
+    """As fsync is. Mapping a file is metadata."""
+    seen = observe([compile_program(SYNCHRONIZED)], cwd=tmp_path)
+    (row,) = seen.sections["process"]
+    (calls,) = (one for one in seen.sections["operation"] if one["name"] == call)
+    assert int(calls["count"]) == 800
+    assert float(row[kind]) >= 0.99 * float(calls["time"]) > 0
+    times = [float(row[name]) for name in ("read_time", "write_time", "meta_time")]
+    assert sum(times) <= 1.01 * float(row["io_time"])
+    assert call != "msync" or max(times) == float(row["write_time"])
+
+
 THREADS_MAP = """
 #include <fcntl.h>
 #include <pthread.h>
