@@ -546,6 +546,31 @@ def test_forcing_data_to_storage_is_no_metadata(tmp_path: Path, other: str, name
     assert "90 open calls" in message and (f"50 {other} calls" in message) == named
 
 
+@pytest.mark.parametrize(
+    ("source", "code", "made", "data"), [(1.0, 2.0, 0, True), (2.0, 1.0, 0, False), (1.0, 2.0, 1, False)]
+)
+def test_modules_whose_source_is_read_before_their_byte_code_are_data(
+    tmp_path: Path, source: float, code: float, made: int, data: bool
+) -> None:
+    """
+    Python's zipfile packs a copy of the library.
+
+    An import of stale byte code opens that first; where there is none, the first process makes it for the others.
+    """
+    job = Job(nprocs=1, exe="/usr/bin/python3.11")
+    for n in range(700):
+        seconds = {"read_time": 0.01, "opens": 1}
+        job.posix(f"/data/m{n}.py", 0, read={8000: 1}, open_start_timestamp=source + n / 1000, **seconds)
+        name = f"/data/__pycache__/m{n}.cpython-311.pyc"
+        start = code + n / 1000
+        job.posix(name, 0, read={8000: 1}, open_start_timestamp=start, rename_targets=made, **seconds)
+    for n in range(150):
+        job.posix(f"/usr/lib/python3.11/__pycache__/a{n}.cpython-311.pyc", 0, read={8000: 1})
+    found = of(job, tmp_path)
+    assert ("python_imports" in found) == (not data)
+    assert ("many_small_files" in found) == data
+
+
 @pytest.mark.parametrize(("seconds", "severity"), [(0.002, "medium"), (0.0002, None)])
 def test_few_modules_matter_where_they_take_long(
     tmp_path: Path, seconds: float, severity: str | None
