@@ -175,6 +175,8 @@ def observe(program: Program, runs: Path, asked: argparse.Namespace) -> judge.Sa
     finally:
         finish(program, folder, place)
     log = Path(place["LOG"])
+    if not log.exists():
+        return judge.Said("no log: the program was not observed", "unknown", 0.0, 0.0, [])
     said = judge.ask(str(IOLENS), log)
     if asked.drishti:
         triggers = ask_drishti(asked.drishti, log)
