@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import rooms
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
@@ -104,6 +105,33 @@ def test_pages_and_messages_name_the_actor(root: Path) -> None:
             texts = re.findall(r'"((?:[^"\\\n]|\\.)*)"', source.read_text())
             found += [f"{source.relative_to(root)}: {word}" for text in texts for word in VAGUE.findall(text)]
     assert not found, "\n" + "\n".join(found)
+
+
+# In comments and texts of the sources, too. These files may only become fewer.
+PEOPLE = re.compile(r"\b([Ww]hom?ever|[Nn]obody|[Ss]omebody|[Aa]nybody)\b")
+WITH_PEOPLE = {
+    *(f"python/iolens/rules/{name}.py" for name in ("rule", "find", "load")),
+    *(f"python/iolens/metrics/{name}.py" for name in ("engine", "log_tables")),
+}
+
+
+def test_sources_name_the_actor(root: Path) -> None:
+    """A process, a thread, a file or a user, by its name."""
+    product = [room for room in rooms.ROOMS if room != "tests"]
+    found = [
+        (str(source.relative_to(root)), number, line.strip())
+        for source in rooms.sources(root, ".c", ".h", ".py", ".sql", ".toml", ".js", ".sh", rooms=product)
+        for number, line in enumerate(source.read_text(encoding="utf-8").splitlines(), 1)
+        if PEOPLE.search(line)
+    ]
+    assert {path for path, _, _ in found} >= WITH_PEOPLE, "fewer exceptions are needed"
+    wrong = [f"{path}:{number}: {line}" for path, number, line in found if path not in WITH_PEOPLE]
+    assert not wrong, rooms.show(wrong)
+
+
+def test_the_wrapper_of_contributing_is_one_of_ours(root: Path) -> None:
+    sample = re.search(r"^```c\n(WRAP\(.*?)```$", (root / "CONTRIBUTING.md").read_text(), re.M | re.S)
+    assert sample and sample[1] in (root / "modules" / "posix" / "wrap.c").read_text()
 
 
 READER = """#include <fcntl.h>
