@@ -111,10 +111,6 @@ growth: build ## how time grows with records, ranks, threads, logs and traced ac
 slurm-tests: build ## JOBS=200 jobs of mixed kinds on a Slurm of two nodes, every one observed (root, Debian's Slurm)
 	SLURM_JOBS=$(or $(JOBS),200) $(bin)/python -m pytest -q tests/deploy/test_slurm.py -k all_kinds
 
-intel-mpi: build ## install Intel MPI (129 MB) below .venv/mpi and run programs under it
-	$(bin)/python -m pip install -q --no-deps --prefix .venv/mpi/intel impi-rt==2021.19.0
-	$(bin)/python -m pytest -q tests/mpi tests/mpiio -k intel
-
 spark-tests: ## metrics and ingest on Spark and DuckDB: identical rows? installs Spark (480 MB) below .venv/spark
 	./bootstrap spark
 	SPARK_TESTS=1 PATH="$(CURDIR)/$(bin):$$PATH" PYTHONPATH="$(CURDIR)/.venv/spark" $(bin)/python -m pytest -q tests/fleet/spark
@@ -122,15 +118,8 @@ spark-tests: ## metrics and ingest on Spark and DuckDB: identical rows? installs
 version-tests: build ## the quick tests that depend on other packages, with their oldest and newest releases; installs 700 MB each below build: VERSIONS="oldest newest"
 	for which in $(or $(VERSIONS),oldest newest); do $(bin)/python tests/install/versions.py $$which || exit 1; done
 
-grafana-types: ## check deploy/grafana by Grafana's own types; installs these and TypeScript below build/grafana
-	mkdir -p build/grafana
-	cd build/grafana && npm install --silent --no-audit --no-fund --prefix . @grafana/schema@13.2.3 typescript@5
-	python3 tools/grafanatypes.py deploy/grafana/fleet.json build/grafana/fleet.ts
-	cd build/grafana && npx tsc --noEmit --strict --skipLibCheck --target es2020 --module es2022 --moduleResolution bundler fleet.ts
-
-conda-recipe: build ## does conda's builder take deploy/conda? installs rattler-build (83 MB) below build/rattler
-	$(bin)/python -m pip install -q --no-deps --upgrade --target build/rattler py-rattler-build==0.73.0
-	PYTHONPATH=build/rattler $(bin)/python -m pytest -q tests/deploy/test_recipes.py
+outside-checks: build ## what other projects publish, installed for it: Intel MPI (129 MB), Grafana's types, conda's builder (83 MB): CHECKS="intel-mpi grafana-types conda-recipe"
+	for check in $(or $(CHECKS),intel-mpi grafana-types conda-recipe); do tests/install/outside.sh $$check || exit 1; done
 
 module: ## start a module: NAME=x copies modules/template to modules/x
 	@python3 tools/newmodule.py modules "$(NAME)"
@@ -164,11 +153,10 @@ portal-malformed: build ## send the portal COUNT=10000 malformed requests: none 
 portal-soak: build ## SECONDS=300 of 24 people at a portal whose lake is compacted, thinned, damaged and filled while it restarts
 	PATH="$(CURDIR)/$(bin):$$PATH" PORTAL_SOAK=$(or $(SECONDS),300) $(bin)/python -m pytest -q tests/portal/test_soak.py
 
-fresh-machine: ## prove ./bootstrap on a bare Debian in a chroot (root, debootstrap, network)
-	tests/house/fresh_machine.sh
-
-first-hour: ## follow README and the guide line by line on a bare Debian in a chroot (root, debootstrap, network): PARTS="user modules slurm"
-	tests/house/first_hour.sh $(PARTS)
+fresh_parts = $(or $(PARTS),bootstrap user modules slurm)
+fresh-machine: ## prove ./bootstrap, then README and the guide line by line, on a bare Debian in a chroot (root, debootstrap, network): PARTS="bootstrap user modules slurm"
+	$(if $(filter bootstrap,$(fresh_parts)),tests/house/fresh_machine.sh)
+	$(if $(filter-out bootstrap,$(fresh_parts)),tests/house/first_hour.sh $(filter-out bootstrap,$(fresh_parts)))
 
 install: ## install everything below PREFIX=/usr/local, by Meson; over an older version, too: DESTDIR=
 	./bootstrap build
@@ -209,4 +197,4 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz build-seeded
 
-.PHONY: help build test full affected slowest campaigns campaign-tests lint demo format grafana-types conda-recipe module spark-tests version-tests sanitize stress transparency fuzz damage kernel-programs truth truth-lines truth-real pydarshan bench growth docs site pictures fresh-machine first-hour install uninstall wheel sdist sbom deb deb-tests container-tests install-tests reproducible release clean seeded-faults portal-malformed portal-soak generated
+.PHONY: help build test full affected slowest campaigns campaign-tests lint demo format outside-checks module spark-tests version-tests sanitize stress transparency fuzz damage kernel-programs truth truth-lines truth-real pydarshan bench growth docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests container-tests install-tests reproducible release clean seeded-faults portal-malformed portal-soak generated

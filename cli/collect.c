@@ -13,7 +13,7 @@
 #include "collector.h"
 #include "shown.h"
 
-enum { SHOWN = 20 }; /* names that are told, so that nobody can fill a journal with them */
+enum { SHOWN = 20 }; /* names that are reported: users could fill a journal with more */
 
 static bool set_group(void *target, const struct choice *c, char *text)
 {

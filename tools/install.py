@@ -1,8 +1,7 @@
 """Installs below a prefix by Meson, and removes exactly that again: `make install`, `make uninstall`.
 
-What was installed is written down beside it, with checksums, so removal needs no build folder: a file that somebody has
-changed since stays, and so does a directory with anything of others in it. An upgrade removes what the new version has
-no more.
+A list with checksums stands next to the installed files, so removal needs no build folder: a file that has changed
+since stays, and so does a directory with other files in it. An upgrade removes files that the new version lacks.
 """
 
 from __future__ import annotations

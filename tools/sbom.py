@@ -35,7 +35,7 @@ from elftools.elf.elffile import ELFFile
 from packageurl import PackageURL
 from packaging.requirements import Requirement
 
-# What only this repository's own work takes: nobody who installs iolens has it.
+# Only for work in this repository: an installation does not have it.
 DEVELOPMENT = {"test", "full", "docs", "lint"}
 # Of the machine that iolens runs on.
 LIBC = r"lib(c|m|dl|pthread|rt|gcc_s)\.so|ld-linux"

@@ -120,7 +120,7 @@ class Workshop:
 
 
 def wait_for(process: int) -> None:
-    """Until a process that is nobody's child here has ended."""
+    """Until a process that is no child of this one has ended."""
     try:
         ended = os.pidfd_open(process)
     except ProcessLookupError:

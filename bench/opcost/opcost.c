@@ -51,7 +51,7 @@ static void fail(const char *what)
 	exit(1);
 }
 
-/* Time that other programs take away on a busy machine is nobody's cost here. */
+/* Time that other programs take on a busy machine does not count. */
 static double now(void)
 {
 	struct timespec t;

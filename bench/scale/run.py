@@ -1,4 +1,4 @@
-"""How long MPI_Finalize would take at numbers of ranks that nobody has here: a model (model.py), not a measurement.
+"""How long MPI_Finalize would take at more ranks than a machine here runs: a model (model.py), not a measurement.
 
 First it is put beside what is published of Darshan, then it says what it says of iolens. What a machine costs can be
 changed; the defaults are Hopper's, the one whose times are published. What iolens' own work costs is fitted to

@@ -128,7 +128,7 @@ static const char *judge(const struct collector *c, const struct stat *s)
 	return NULL;
 }
 
-/* Whoever made a file of another user's readable here would have its content copied: only logs are. */
+/* A link could lead to another user's file, and the copy would show its content: only logs are copied. */
 static bool is_log(int from)
 {
 	unsigned char header[16];

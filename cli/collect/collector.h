@@ -1,8 +1,8 @@
 /*
- * Logs out of a directory that everybody can write to, into one that nobody but a site can. Who runs it is root as a rule, and
- * everything in the first directory may have been put there to mislead it: links, pipes, devices, mounts, files that change while
- * they are read or that have another name elsewhere, and directories in place of files. So a name is resolved once, what it led
- * to is judged by its descriptor, and the copy is made of that descriptor.
+ * Moves logs from a directory that all users can write to, into one that only the site can. It usually runs as root, and everything
+ * in the first directory may be there to mislead it: links, pipes, devices, mounts, files that change while they are read or have
+ * another name elsewhere, and directories in place of files. So a name is resolved once, the file is judged by its descriptor, and
+ * the copy is made of that descriptor.
  */
 #ifndef IOLENS_COLLECTOR_H
 #define IOLENS_COLLECTOR_H

@@ -320,7 +320,7 @@ static bool day_directory(const struct doctor *d, int ahead, char *day, size_t r
 	return stat(day, &s) == 0 && S_ISDIR(s.st_mode);
 }
 
-/* A site's LOGPATH has directories of days, and nobody may write to itself: a log needs that of its day. */
+/* A site's LOGPATH has directories of days, and users cannot write to itself: a log needs that of its day. */
 static bool needs_days(const char *logs, const char *day)
 {
 	char year[DOCTOR_PATH + 16], stores[DOCTOR_PATH + 16];

@@ -270,7 +270,7 @@ static bool look_for_program(void *target, const char *file, char *line)
 	return !*missing;
 }
 
-/* A directory that its settings name and nobody has made; not the lake, which systemd makes. */
+/* A missing directory that its settings name; not the lake, which systemd makes. */
 static bool misses_directory(struct doctor *d, const char *settings)
 {
 	static const char *const names[] = {"IOLENS_LOGS", "IOLENS_LOGPATH", "IOLENS_SPOOL"};

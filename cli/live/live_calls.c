@@ -280,7 +280,7 @@ static void find_mount(struct live_call *c, int64_t pid)
 
 /* ---- all threads ---- */
 
-/* Terminals, pipes and sockets wait for somebody else, and that is no fault of a file system's. */
+/* A call on a terminal, pipe or socket waits for a peer, not for storage. */
 static bool is_file(const struct live_call *c)
 {
 	static const char *const others[] = {"/dev/", "/proc/", "/sys/"};

@@ -38,7 +38,7 @@ static bool is_mine(uid_t owner)
 	return geteuid() == 0 || owner == geteuid();
 }
 
-/* What another user could put there is no store of ours: a link, or a file of somebody else. */
+/* What another user could put there is no store of ours: a link, or another user's file. */
 static bool is_store(int directory, const char *name, struct stat *s)
 {
 	size_t n = strlen(name);

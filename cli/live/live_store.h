@@ -35,8 +35,8 @@ struct live_store {
 	uid_t owner;
 	bool here;   /* in the memory of this machine: its process is one of ours, whatever its host is called */
 	int64_t job; /* the scheduler's number, or that of a process */
-	int64_t pid; /* as its node numbers it; 0 = it does not run, or nobody can tell */
-	char state;  /* of the kernel: R, S, D, T, ...; 0 = it does not run, or nobody can tell */
+	int64_t pid; /* as its node numbers it; 0 = it does not run, or unknown */
+	char state;  /* of the kernel: R, S, D, T, ...; 0 = it does not run, or unknown */
 	char command[256];
 	struct state_process process;
 	double last; /* s since the job's start: the latest end of a call */

@@ -74,7 +74,7 @@ static _Noreturn void become(const char *command, int in, int out, int complaint
 	const int set[3] = {in, out, complaints};
 	for (int n = 0; n < 3; n++)
 		dup2(set[n], n);
-	signal(SIGINT, SIG_IGN); /* of the terminal's: it ends when nobody asks any more */
+	signal(SIGINT, SIG_IGN); /* of the terminal's: it ends with its standard input */
 	signal(SIGPIPE, SIG_DFL);
 	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 	_exit(127);

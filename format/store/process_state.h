@@ -342,7 +342,7 @@ enum untraced_reason {
 enum state_observer {
 	STATE_BY_ITSELF, /* the program: the library was preloaded, or linked in */
 	STATE_BY_KERNEL, /* system calls, by iolens-kernel */
-	STATE_BY_TOTALS, /* nobody: the kernel's totals of the process are all that is known */
+	STATE_BY_TOTALS, /* not observed: only the kernel's totals of the process are known */
 	STATE_BY_COUNT
 };
 

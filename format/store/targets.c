@@ -100,7 +100,7 @@ static void add_targets(struct lustre *l, const struct kind *k)
 		closedir(d);
 }
 
-/* How many there are, by the volume; else as many as were found. -1 = nobody says. */
+/* How many there are, by the volume; otherwise as many as were found. -1 = unknown. */
 static int64_t count_targets(const struct lustre *l, const struct kind *k)
 {
 	char path[512], text[32], name[96];

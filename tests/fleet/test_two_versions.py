@@ -142,7 +142,7 @@ def test_a_table_that_this_version_does_not_know_keeps_retention_away(lake: Path
 def test_a_column_of_an_unknown_type_is_refused_in_a_line(lake: Path) -> None:
     (path,) = (lake / "metric").glob(f"day={SECOND}/n0.*.parquet")
     with connection() as duck:
-        duck.execute(f"CREATE TABLE held AS SELECT *, {{'a': 1}} AS pair FROM read_parquet('{path}')")
+        duck.execute(f"CREATE TEMP TABLE held AS SELECT *, {{'a': 1}} AS pair FROM read_parquet('{path}')")
         duck.execute(f"COPY held TO '{path}' (FORMAT parquet)")
     done = run_here("fleet", "compact", "--lake", lake)
     assert (done.returncode, done.stdout) == (2, "")

@@ -41,6 +41,16 @@ def test_known_difference_is_all_that_differs(campaign: Campaign, known: Known) 
         pytest.xfail(f"{known.why}: {found[0]}")
 
 
+def test_append_mode_that_a_stream_of_another_process_sets_is_known(campaign: Campaign) -> None:
+    """The parent's pwrite goes to the end of the file of 5,000 bytes, and is counted there."""
+    child = "0.0 fork 1;1.0 fdopen 1 3 a;1.0 end exit 0;0.0 wait 1"
+    lines = f"0.0 open a 2 0;{child};0.0 pwrite 3 10 1 0 0 0;0.0 end exit 0"
+    program = [parse(line) for line in lines.split(";")]
+    want, found = campaign.all_differences(program)
+    assert found == []
+    assert want.files["a"] is not None and len(want.files["a"]) == 5010
+
+
 def test_a_seed_makes_the_same_program_again() -> None:
     program = generate(7)
     assert program == generate(7) == [parse(str(op)) for op in program]

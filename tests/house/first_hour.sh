@@ -1,8 +1,8 @@
 #!/bin/bash
 # README and the guide on a bare Debian 12, line by line: from the clone to the portal as a user without root, then module
 # files and Slurm as root. The first line that does not do what the text says ends it. Needs root, debootstrap, a network,
-# 6 GB below $TMPDIR and a quarter of an hour. `make first-hour` runs it. Units of systemd are not started here
-# (tests/deploy/test_units.py), nor ./bootstrap test (make fresh-machine).
+# 6 GB below $TMPDIR and a quarter of an hour. `make fresh-machine` runs it. Units of systemd are not started
+# here (tests/deploy/test_units.py), nor ./bootstrap test (tests/house/fresh_machine.sh).
 #   tests/house/first_hour.sh [user] [modules] [slurm]      default: all
 set -euo pipefail
 repository=$(git -C "$(dirname "$0")" rev-parse --show-toplevel)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import rooms
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
@@ -85,16 +86,18 @@ def test_make_help_names_every_target(root: Path) -> None:
 
 # People in place of processes, and words that hide the actor: shared/STYLE names better ones.
 VAGUE = re.compile(
-    r"\b(whoever|whomever|nobody|somebody|anybody|(?:is|are|was|be) told|beside)\b(?!-others)", re.IGNORECASE
+    r"\b(whoever|whomever|nobody|somebody|anybody|(?:is|are|was|be) told|tells? of|of (?:today|tomorrow)(?!')|beside)\b"
+    r"(?!-others)",
+    re.IGNORECASE,
 )
 VAGUE_ALLOWED = {"CHANGELOG.md"}
 
 
 def test_pages_and_messages_name_the_actor(root: Path) -> None:
-    """Docs (with the reference, made from help, queries and metrics), and texts that the C programs print."""
+    """Docs (with the reference, made from help, queries and metrics), the portal's pages, texts of the C programs."""
     found = [
         f"{page.relative_to(root)}:{number}: {word}"
-        for page in pages(root)
+        for page in (*pages(root), *sorted((root / "python" / "iolens").rglob("*.html")))
         if str(page.relative_to(root)) not in VAGUE_ALLOWED
         for number, line in enumerate(page.read_text().splitlines(), 1)
         for word in VAGUE.findall(line)
@@ -104,6 +107,33 @@ def test_pages_and_messages_name_the_actor(root: Path) -> None:
             texts = re.findall(r'"((?:[^"\\\n]|\\.)*)"', source.read_text())
             found += [f"{source.relative_to(root)}: {word}" for text in texts for word in VAGUE.findall(text)]
     assert not found, "\n" + "\n".join(found)
+
+
+# In comments and texts of the sources, too. These files may only become fewer.
+PEOPLE = re.compile(r"\b([Ww]hom?ever|[Nn]obody|[Ss]omebody|[Aa]nybody)\b")
+WITH_PEOPLE = {
+    *(f"python/iolens/rules/{name}.py" for name in ("rule", "find", "load")),
+    *(f"python/iolens/metrics/{name}.py" for name in ("engine", "log_tables")),
+}
+
+
+def test_sources_name_the_actor(root: Path) -> None:
+    """A process, a thread, a file or a user, by its name."""
+    product = [room for room in rooms.ROOMS if room != "tests"]
+    found = [
+        (str(source.relative_to(root)), number, line.strip())
+        for source in rooms.sources(root, ".c", ".h", ".py", ".sql", ".toml", ".js", ".sh", rooms=product)
+        for number, line in enumerate(source.read_text(encoding="utf-8").splitlines(), 1)
+        if PEOPLE.search(line)
+    ]
+    assert {path for path, _, _ in found} >= WITH_PEOPLE, "fewer exceptions are needed"
+    wrong = [f"{path}:{number}: {line}" for path, number, line in found if path not in WITH_PEOPLE]
+    assert not wrong, rooms.show(wrong)
+
+
+def test_the_wrapper_of_contributing_is_one_of_ours(root: Path) -> None:
+    sample = re.search(r"^```c\n(WRAP\(.*?)```$", (root / "CONTRIBUTING.md").read_text(), re.M | re.S)
+    assert sample and sample[1] in (root / "modules" / "posix" / "wrap.c").read_text()
 
 
 READER = """#include <fcntl.h>

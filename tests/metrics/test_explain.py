@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Callable
 
+import iolens
 import pytest
 from iolens.metrics import TOPICS, metrics
 from iolens.metrics.metric import parse, thresholds
+from observed import Observe
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -96,3 +99,29 @@ def test_the_verdict_has_the_metric_s_thresholds(
     assert defined == named and len(defined) == count
     text = "".join((root / "cli" / "summary" / f"{name}.c").read_text() for name in sources)
     assert [name for name in defined if not re.search(rf"\b{name}\b", text)] == []
+
+
+def test_a_metric_is_one_file_and_so_is_a_rule(
+    run_iolens: Run, observe: Observe, root: Path, tmp_path: Path
+) -> None:
+    """The metric of CONTRIBUTING and the rule of the guide, in a copy of the package: nothing else is written."""
+    contributing = (root / "CONTRIBUTING.md").read_text()
+    metric = re.search(r"`python/(iolens/\S+)` would\s+be:\n\n```sql\n(.*?)^```$", contributing, re.M | re.S)
+    rule = re.search(
+        r"^```toml\n(title = .*?)^```$", (root / "docs/guide/findings.md").read_text(), re.M | re.S
+    )
+    assert metric and rule
+    shutil.copytree(Path(iolens.__file__).parent, tmp_path / "iolens")
+    (tmp_path / metric[1]).write_text(metric[2])
+    rules = tmp_path / "iolens" / "rules"
+    (rules / "catalog" / "old_scratch.toml").write_text(rule[1])
+    build = [sys.executable, root / "tools" / "catalog.py", rules, rules / "catalog.json", tmp_path / "d"]
+    subprocess.run(build, check=True)
+
+    log = observe(["dd", "if=/dev/zero", f"of={tmp_path / 'file'}", "bs=250", "count=4"]).log
+    env = {"PYTHONPATH": str(tmp_path)}
+    assert "Mean size of a write" in run_iolens(["explain"], env=env).stdout
+    asked = ["sql", log, "select value from metric.mean_write", "--format", "json"]
+    assert json.loads(run_iolens(asked, env=env).stdout) == [{"value": 250}]
+    assert "Files in /scratch/old" in run_iolens(["explain", "old_scratch"], env=env).stdout
+    assert run_iolens(["explain", "mean_write"]).returncode == 2

@@ -66,4 +66,4 @@ def test_an_exporter_that_tells_drop_by_drop_is_not_waited_for(site: Site, snaps
             Portal(told, snapshots).app(), base_url="https://portal.example.org", client=("10.0.0.1", 1)
         )
         page = client.get("/running", headers={"X-Remote-User": "sam"}).text
-        assert "not all was told in 3 s" in page
+        assert "the answer was not complete after 3 s" in page

@@ -380,7 +380,7 @@ def test_a_provider_that_is_down_and_comes_back(
     browser = Browser(portal)
     for _ in range(2):
         answer = browser.get("/login?next=/jobs")
-        assert answer.status_code == 503 and "Nobody can sign in now" in answer.text
+        assert answer.status_code == 503 and "Sign-in does not work now" in answer.text
         assert told(portal)["status"] == 503 and told(portal)["error"]
     time.sleep(0.3)
     monkeypatch.setattr("iolens.portal.access.provider.SECONDS", 5)

@@ -101,13 +101,22 @@ def docs_names(key: str, owner: Table) -> str:
     return f" Names in logs: `{owner['prefix']}…`{'' if owner.get('infix', 'F_') else ', without `F_`'}."
 
 
-def docs_module(module: Table, common: dict[str, tuple[str, ...]]) -> Iterator[str]:
+def docs_also(key: str, also: list[str], listed: dict[tuple[str, ...], str]) -> str:
+    """The counters that stand at the end, or the module before that has the same ones there."""
+    first = listed.setdefault(tuple(also), key)
+    names = ", ".join(f"`{key}.{name}`" for name in also)
+    return f"As in several modules: {names if first == key else f'those of `{first}`'}."
+
+
+def docs_module(
+    module: Table, common: dict[str, tuple[str, ...]], listed: dict[tuple[str, ...], str]
+) -> Iterator[str]:
     key = module["key"]
     says = f"{module['doc']} Record version {module['version']}.{docs_names(key, module)}"
     yield from (f"## {module['name']}", "", says)
     also = [name for name, cells in docs_rows(module) if common.get(name) == cells]
     if also:
-        yield from ("", f"As in several modules: {', '.join(f'`{key}.{name}`' for name in also)}.")
+        yield from ("", docs_also(key, also, listed))
     for before, owner in owners(module):
         rows = {before + f["name"]: docs_row(owner, f) for f in shown_once(owner)}
         own = {f"{key}.{name}": cells for name, cells in rows.items() if name not in also}
@@ -122,15 +131,16 @@ def docs_module(module: Table, common: dict[str, tuple[str, ...]]) -> Iterator[s
 
 
 def docs_md(registry: Table, modules: list[Table]) -> str:
+    modules = [module for module in modules if module["id"]]  # 0: Darshan's example
     seen = Counter(row for module in modules for row in docs_rows(module))
     most = Counter[str]()
     common: dict[str, tuple[str, ...]] = {}
     for (name, cells), number in seen.items():
         if number >= SEVERAL and number > most[name]:
             most[name], common[name] = number, cells
-    lines = [HEAD]
+    lines, listed = [HEAD], dict[tuple[str, ...], str]()
     for module in modules:
-        lines += docs_module(module, common)
+        lines += docs_module(module, common, listed)
     lines += [f"## {COMMON}", "", *docs_table(common), ""]
     for title, key in (("Roles", "role"), ("Merge rules", "reduce")):
         lines += [f"## {title}", "", "| name | meaning |", "|---|---|"]

@@ -205,15 +205,20 @@ def main() -> NoReturn:
         if (error.name or "iolens").partition(".")[0] == "iolens":
             raise
         fail(f"{sys.argv[1]} needs {error.name}: {sys.executable} -m pip install {error.name}", USAGE)
-    except UnicodeEncodeError:  # DuckDB takes texts that are UTF-8
-        if all(word.isprintable() or word == _utf8(word) for word in sys.argv):
-            raise
-        fail(f"{' '.join(sys.argv[1:2])}: an argument is not UTF-8: rename the file, or link to it", USAGE)
     except BrokenPipeError:  # a pager that was left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(OK)
     except OSError as error:
         fail(f"{error.filename or ''}: {error.strerror or error}".lstrip(": "), UNREADABLE)
+    except Exception as error:
+        if not _is_no_utf8(error) or all(word.isprintable() or word == _utf8(word) for word in sys.argv):
+            raise
+        fail(f"{' '.join(sys.argv[1:2])}: an argument is not UTF-8: rename the file, or link to it", USAGE)
+
+
+def _is_no_utf8(error: Exception) -> bool:
+    """DuckDB takes texts that are UTF-8; DuckDB 2 has an error of its own for others."""
+    return isinstance(error, UnicodeEncodeError) or "cannot encode str as UTF-8" in str(error)
 
 
 def _utf8(word: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from iolens.error import USAGE, IolensError
-from iolens.metrics.engine import duckdb
+from iolens.metrics.engine import connect, duckdb
 from iolens.metrics.literal import quoted
 
 __all__ = ["Substitution", "match", "parse_substitution", "role", "role_sql"]
@@ -37,7 +37,7 @@ def role_sql(column: str, substitutions: Sequence[Substitution] = ()) -> str:
 
 def role(name: str, substitutions: Sequence[Substitution] = ()) -> str:
     """The role of one name."""
-    with duckdb.connect() as own:  # the default connection is the user's
+    with connect() as own:  # the default connection is the user's
         query = f"SELECT {role_sql('name', substitutions)} FROM (SELECT ? AS name)"
         ((found,),) = own.execute(query, [name]).fetchall()
     return str(found)
@@ -49,7 +49,7 @@ def parse_substitution(text: str) -> Substitution:
     if not pattern or not equals:
         raise IolensError(f'"{text}" is not PATTERN=REPLACEMENT', exit_code=USAGE)
     try:
-        with duckdb.connect() as own:
+        with connect() as own:
             own.execute("SELECT regexp_replace('', ?, ?)", [pattern, replacement])
     except duckdb.Error as error:
         raise IolensError(f'"{pattern}" is no regular expression: {error}', exit_code=USAGE) from error

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, Union
 from iolens.error import IolensError
 from iolens.log import memory_allowed
 from iolens.metrics.base import Base, told
-from iolens.metrics.engine import duckdb
+from iolens.metrics.engine import connect, duckdb
 from iolens.metrics.literal import literal, with_values
 from iolens.metrics.log_tables import LogTables
 from iolens.metrics.makers import Makers
@@ -114,7 +114,7 @@ class Dataset:
         place = f"{self._folder}/logs.duckdb" if self.large else ":memory:"
         self._small = isinstance(source, LogTables) and source.small
         alone = {"threads": 1} if self._small else {}
-        self._connection = duckdb.connect(
+        self._connection = connect(
             place,
             config={
                 **alone,

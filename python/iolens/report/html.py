@@ -1,6 +1,6 @@
 """A document as one HTML file: everything inside, nothing fetched, nothing run but what the page itself brings.
 
-Names in logs are somebody else's: all text is escaped, data travels as compressed base64, and the page's own policy
+Users choose the names in logs: all text is escaped, data travels as compressed base64, and the page's own policy
 forbids every script and style but the ones whose hashes it names.
 """
 

@@ -18,7 +18,7 @@ UNKNOWN = "–"
 
 
 def escape(text: str) -> str:
-    """Somebody else's text for a page: nothing in it is markup, or changes how the page reads on."""
+    """A log's text for a page: nothing in it is markup, or changes how the page reads on."""
     return html.escape(clean(text))
 
 

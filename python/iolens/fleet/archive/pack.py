@@ -1,8 +1,8 @@
 """From the log area into archives: packed, read back, committed in the lake, and only then removed.
 
-An archive has the name of an unfinished one until its logs are gone from the log area. Whoever finds one that nobody
-works on either finishes it, if the lake knows its logs, or takes it away. Two that pack the same day meet at the
-commit, which succeeds for the version that was looked at only.
+An archive has the name of an unfinished one until its logs are gone from the log area. The next process finishes an
+abandoned one if the lake knows its logs, and otherwise removes it. Two that pack the same day meet at the commit,
+which succeeds only for the version that was read.
 """
 
 from __future__ import annotations

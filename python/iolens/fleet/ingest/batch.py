@@ -1,6 +1,6 @@
 """One batch of logs: decoded, judged and written as files of the lake's tables, in a process of its own.
 
-Nothing it writes counts before the batch is committed: a process that dies here leaves files that nobody knows.
+Nothing it writes counts before the batch is committed: a process that dies here leaves files that no commit names.
 """
 
 from __future__ import annotations

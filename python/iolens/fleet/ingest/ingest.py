@@ -1,8 +1,8 @@
 """Ingest: new logs of an area into a lake, by several processes, restartable at any instant.
 
 A batch is decoded and written by a worker; this process commits it, table by table and ``job`` last. Before that
-nothing of it counts, after that all of it does. Whoever else brings logs into the lake at the same time is noticed at
-the commit of ``job``, which succeeds for the version it was prepared for only.
+nothing of it counts, after that all of it does. Another process that ingests at the same time is noticed at
+the commit of ``job``, which succeeds only for the version that it was prepared for.
 """
 
 from __future__ import annotations

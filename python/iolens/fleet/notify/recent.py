@@ -15,7 +15,7 @@ __all__ = ["recent"]
 
 
 def recent(lake: str, site: Site, now: float) -> Iterator[Occurrence]:
-    """Findings of jobs that started in the site's last days, down to the least severity that anybody wants."""
+    """Findings of jobs that started in the site's last days, down to the least severity that a recipient wants."""
     users = site.opted_in and NOTICES in site.user_send
     wanted = [one.severity for one in site.recipients if NOTICES in one.send]
     wanted += [site.user_severity] if users else []

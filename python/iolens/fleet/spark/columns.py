@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import duckdb
 from sqlglot import exp
+
+from iolens.metrics.engine import connect
 
 __all__ = ["expand_columns"]
 
@@ -77,7 +78,7 @@ def _meant(columns: exp.Columns, names: list[str]) -> list[str]:
 
         return str(chosen.this.copy().transform(named).sql("duckdb"))
 
-    answers = duckdb.connect().execute(f"SELECT {', '.join(asked(name) for name in names)}").fetchone()
+    answers = connect().execute(f"SELECT {', '.join(asked(name) for name in names)}").fetchone()
     return [name for name, answer in zip(names, answers or ()) if answer]
 
 

@@ -189,7 +189,7 @@ class Table:
         return [*({"add": one} for one in added), *({"remove": one} for one in removed)]
 
     def replace(self, old: Iterable[File], new: Sequence[File]) -> bool:
-        """New files in place of old ones. False: somebody has committed since ``version``.
+        """New files in place of old ones. False: another process has committed since ``version``.
 
         Then the new files are removed, and the table is at its latest version.
         """
@@ -213,8 +213,8 @@ class Table:
     ) -> None:
         """One version more, with these files and without those. Raises Conflict, or OSError, which leaves no file.
 
-        exact: only if nobody has committed since ``version``. change: False if the rows stay the same. mark: names that
-        the table has from then on, see ``marked``.
+        exact: only if no other process has committed since ``version``. change: False if the rows stay the same. mark:
+        names that the table has from then on, see ``marked``.
         """
         added = list(add)
         try:

@@ -1,7 +1,7 @@
 """Pseudonyms: a lake without names of users, files, hosts and programs, in which equal names are still equal.
 
-A keyed hash of each name; of a path of each part of it, so that directories and mount points fit as before. Whoever has
-the key can find a name again, nobody else can tell one from a guess.
+A keyed hash of each name; of a path of each part of it, so that directories and mount points fit as before. A user
+with the key can find a name again; other users cannot.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from iolens.fleet.tables.access import keep_owner
 from iolens.fleet.tables.delta import DAY, File, Table
 from iolens.fleet.tables.durable import Syncing, reason, sync
 from iolens.fleet.tables.schema import Column
+from iolens.metrics.engine import connect as connect_engine
 from iolens.metrics.literal import quoted
 
 __all__ = [
@@ -50,7 +51,7 @@ _START = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 def connect() -> duckdb.DuckDBPyConnection:
     """A DuckDB in memory of its own."""
-    return _quiet(duckdb.connect())
+    return _quiet(connect_engine())
 
 
 @contextlib.contextmanager
@@ -62,7 +63,7 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
     pid = os.getpid()
     with _making:
         if pid not in _shared:
-            _shared[pid] = duckdb.connect()
+            _shared[pid] = connect_engine()
         duck = _shared[pid].cursor()
     try:
         yield _quiet(duck)

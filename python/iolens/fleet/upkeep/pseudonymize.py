@@ -100,7 +100,7 @@ def _replace(table: Table, day: str, names: Pseudonyms) -> None:
         if not old or not changes:
             return
         with connection() as duck:
-            duck.execute(f"CREATE TABLE held AS SELECT * FROM {read_files(duck, table, old)}")
+            duck.execute(f"CREATE TEMP TABLE held AS SELECT * FROM {read_files(duck, table, old)}")
             for change in changes:
                 change(names, duck)
             order = " ORDER BY log" if table.partitioned else ""
@@ -131,7 +131,7 @@ def _undated(lake: Lake, name: str, before: date, names: Pseudonyms) -> None:
 
     while found := holding(table.files()):
         with connection() as duck:
-            duck.execute(f"CREATE TABLE held AS SELECT * FROM {read_files(duck, table, found)}")
+            duck.execute(f"CREATE TEMP TABLE held AS SELECT * FROM {read_files(duck, table, found)}")
             for column in columns:
                 names.replace_texts(
                     duck,

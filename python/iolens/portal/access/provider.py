@@ -1,4 +1,4 @@
-"""The site's OpenID provider, which says who somebody is: authorization code flow with PKCE, state and nonce.
+"""The site's OpenID provider, which identifies users: authorization code flow with PKCE, state and nonce.
 
 Authlib makes the requests and validates the ID token. Here is what it leaves open: that the provider is the one of the
 settings, that a token is for this portal alone and signed by a key of the provider, and which name is the user's.

@@ -94,7 +94,7 @@ STOP_SECONDS = 5.0
 _SLACK = 600
 """Seconds that clocks of nodes and scheduler may differ, as for the coverage."""
 
-# A log whose user is not the one that the scheduler charged has no account: nobody sees it for the account's sake.
+# A log whose user is not the one that the scheduler charged has no account: no project lead sees it.
 _ACCOUNTS = f"""
     SELECT log, arg_max(a.account, a."start") AS account FROM job AS j JOIN accounting AS a USING (job_id)
     WHERE a."user" = j."user" AND coalesce(j.cluster = a.cluster, TRUE)

@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 
 from iolens.error import USAGE, IolensError
+from iolens.metrics.engine import connect
 
 __all__ = ["check"]
 
@@ -45,7 +46,7 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
 
 
 def _parsed(statement: str) -> Any:
-    duck = duckdb.connect(config={"threads": 1, "memory_limit": "100MB"})
+    duck = connect(config={"threads": 1, "memory_limit": "100MB"})
     try:
         duck.execute("SET enable_external_access = false")
         found = duck.execute("SELECT json_serialize_sql(?)", [statement]).fetchone()

@@ -213,7 +213,7 @@ class Session:
             try:
                 self._view.prepare(statement)
                 return self._cursor.execute(statement, dict(parameters) if parameters else None)
-            except duckdb.CatalogException as error:  # named where nobody looked for it
+            except duckdb.CatalogException as error:  # a name in a place that was not searched
                 found = _NO_TABLE.search(str(error))
                 if not found or found[1] in tried:
                     raise

@@ -1,6 +1,6 @@
-"""Every address of the portal, and who may go there: one table.
+"""Every address of the portal, and which roles it serves: one table.
 
-A row without a role is for whoever comes; all others need a viewer of that role or a higher one. What a viewer sees
+A row without a role serves every request; all others need a viewer of that role or a higher one. What a viewer sees
 there is bounded elsewhere (``bounded``), and for every role alike.
 """
 

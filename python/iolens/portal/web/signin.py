@@ -65,7 +65,7 @@ class SignInPages:
         request.state.told = {"error": str(error)[:500]}
         if isinstance(error, Unreachable):
             text = "The site's sign-in service does not answer. Try again in a moment."
-            return HTTPException(503, detail=f"Nobody can sign in now\n{text}")
+            return HTTPException(503, detail=f"Sign-in does not work now\n{text}")
         return HTTPException(403, detail="You are not signed in\nThe sign-in did not work. Try it again.")
 
     def _begin(self, request: Request) -> Response:

@@ -74,7 +74,7 @@ class TimelineChart {
     actions[event.key]();
   }
 
-  // The page scrolls on over a timeline that nobody has clicked.
+  // The page scrolls on over a timeline until a click on it.
   wheel(event) {
     if (document.activeElement !== this.canvas && !event.ctrlKey) return;
     event.preventDefault();

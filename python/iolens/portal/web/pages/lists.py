@@ -38,7 +38,7 @@ CHARTS = {
 }
 BARS = 15
 
-# Queries that a page asks with an argument of its own, or that nobody asks for themselves.
+# Queries that a page asks with an argument of its own, or that no user opens directly.
 INNER = frozenset(
     {"series_at", "file_use", "file_places", "job_costs", "measured", "jobs", "job_search", "occurrences"}
 )

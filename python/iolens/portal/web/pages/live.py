@@ -44,7 +44,7 @@ _COLUMNS = (
     ResultColumn("job", "", "as iolens top names it"),
     ResultColumn("job_id", "", "the scheduler's number"),
     ResultColumn("user", "", "the user that runs it"),
-    ResultColumn("nodes", "count", "exporters that tell of it"),
+    ResultColumn("nodes", "count", "exporters that report it"),
     *(ResultColumn(name, unit, "so far, all nodes") for name, unit in _SUMMED.values()),
     ResultColumn("run_time", "seconds", "since it began"),
 )
@@ -68,7 +68,7 @@ def _fetch(url: str) -> tuple[str, str, str]:
             while len(told) < LONGEST and (part := answer.read1(64 * 1024)):
                 told += part
                 if time.monotonic() > end:  # the timeout is that of one read: drops could come for ever
-                    return url, "", f"not all was told in {SECONDS:g} s"
+                    return url, "", f"the answer was not complete after {SECONDS:g} s"
             return url, told.decode("utf-8", "replace"), ""
     except (OSError, ValueError) as error:
         return url, "", str(getattr(error, "reason", error))
