@@ -48,12 +48,14 @@ LISTS = {
     "library_interfaces": [key for key, _ in _LIBRARY],
     "library_files": [key for key, m in _LIBRARY if not m.within],
     "libraries": list(dict.fromkeys(m.library or key for key, m in _SHOWN)),
+    "forcing_calls": ["fsync", "fdatasync", "sync", "syncfs", "sync_file_range", "msync", "forced_write"],
 }
 """Lists of interfaces as functions of SQL without arguments, in the order in which they are shown.
 
 libc: what reaches the operating system. data: these, and what moves data below libraries of data formats; recorded: of
 these, what iolens records. library: the libraries; of these, those that have files and not what is in files. libraries:
-every interface, those of one library as one.
+every interface, those of one library as one. The last list has no interfaces but the operations of POSIX that force
+data to storage.
 """
 
 TITLES = {
