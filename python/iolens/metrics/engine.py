@@ -1,6 +1,6 @@
 """DuckDB's extension module without the package around it, whose import takes as long again: its version, and types.
 
-Everything in the package that a dataset needs is an object of this module, whoever imports ``duckdb`` beside it.
+Everything that a dataset needs is an object of this module. Programs may import ``duckdb``, too.
 """
 
 from __future__ import annotations

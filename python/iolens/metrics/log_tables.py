@@ -123,7 +123,7 @@ class LogTables:
         with self._lock:
             try:
                 self._make(name)
-            except BaseException:  # whoever asks for it next is told the same
+            except BaseException:  # the next query of it gets the same error
                 self._connection.execute(f"DROP TABLE IF EXISTS {name}")
                 raise
             self._made.add(name)

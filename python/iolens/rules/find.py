@@ -107,7 +107,7 @@ def _io_times(data: Dataset) -> dict[int, float | None]:
 
 
 def _worth_saying(found: list[Finding], rules: Iterable[Rule], partly: set[int]) -> list[Finding]:
-    """Without those that another finding says more about. partly: logs whose I/O nobody can call fine."""
+    """Without those that another finding says more about. partly: logs whose I/O cannot be called fine."""
     covering: dict[str, set[str]] = {}
     for rule in rules:
         for covered in rule.covers:
@@ -123,7 +123,7 @@ def _worth_saying(found: list[Finding], rules: Iterable[Rule], partly: set[int])
 
 
 def _partly_explained(data: Dataset) -> set[int]:
-    """Logs of which too much moved in ways that nobody timed, or nobody saw, to call their I/O fine."""
+    """Logs of which too much moved without a time, or unseen, to call their I/O fine."""
     return {row["log"] for row in data.metric("unexplained") if row["partly"] or row["unwatched"]}
 
 

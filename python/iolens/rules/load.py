@@ -69,7 +69,7 @@ class Catalog:
         return replace(self, rules={name: self.rules[name] for name in names})
 
     def with_thresholds(self, settings: dict[str, float]) -> Catalog:
-        """``RULE.NAME`` sets one, ``NAME`` that of every rule which has it. Raises IolensError for what nobody has."""
+        """``RULE.NAME`` sets one, ``NAME`` that of every rule which has it. Raises IolensError for what no rule has."""
         rules, severity = dict(self.rules), dict(self.severity)
         for key, value in settings.items():
             rule, _, name = key.rpartition(".")

@@ -130,7 +130,7 @@ class Rule:
     cap: str
     """Severity when it costs most."""
     floor: str
-    """Severity when it costs least, or nobody knows what."""
+    """Severity when it costs least, or where the cost is unknown."""
     confidence: str = "medium"
     needs: tuple[str, ...] = ()
     """Tables that must have rows: modules and sections of the trailer."""
