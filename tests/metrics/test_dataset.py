@@ -42,6 +42,12 @@ def test_no_database_narrows_numbers_between_operators(observe: Observe) -> None
             assert connection.execute(asked).fetchone() == ("compressed_materialization",)
 
 
+def test_databases_are_made_in_one_place(root: Path) -> None:
+    package = root / "python" / "iolens"
+    made = [path for path in package.rglob("*.py") if "duckdb.connect(" in path.read_text(encoding="utf-8")]
+    assert made == [package / "metrics" / "engine.py"]
+
+
 def test_sections_have_the_columns_that_are_declared(observe: Observe) -> None:
     log = open_log(observe(["true"]).log)
     for section, columns in SECTIONS.items():

@@ -37,7 +37,7 @@ _BYTES = """
 _TIMES = """
     read_time (seconds): in reads, of all ranks together
     write_time (seconds): in writes, of all ranks together
-    meta_time (seconds): in opens, closes, seeks, stats, syncs, of all ranks together"""
+    meta_time (seconds): in opens, closes, seeks, stats, of all ranks together; syncs are in write_time, HDF5's here"""
 _STAMPS = """
     max_offset_read (offset): highest byte that was read
     max_offset_written (offset): highest byte that was written
