@@ -22,7 +22,7 @@ struct assemble_phase {
 	double seconds;
 };
 
-/* What an assembly found beside logs. */
+/* What an assembly found besides logs. */
 struct assemble_found {
 	size_t running;       /* processes that went on while their stores were read */
 	size_t torn;          /* damaged stores, of which the readable part was taken */

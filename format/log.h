@@ -25,7 +25,7 @@
 #include "error.h"
 #include "schema.h"
 
-/* Modules from LOG_OWN_MODULES on are iolens' own: only the trailer tells of them, never a header. */
+/* Modules from LOG_OWN_MODULES on are iolens' own: only the trailer names them, never a header. */
 enum { LOG_MAX_MODULES = 64, LOG_OWN_MODULES = 24 };
 
 struct log;

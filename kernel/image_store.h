@@ -53,7 +53,7 @@ struct image {
 /* Files of one image that have records of their own. */
 uint64_t image_files(void);
 
-/* Whether anything is to be told of it. */
+/* Whether it has anything to record. */
 bool image_worth_store(const struct image *i);
 
 /* Writes it beside, and then under its name: a reader finds the one before or this one. False with errno. */

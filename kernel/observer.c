@@ -115,7 +115,7 @@ static void join_upwards(const char *text, size_t n, char *out, size_t room)
 		strcpy(out, "/");
 }
 
-/* No link stands in the directory that a path begins at: the kernel has told where it is. */
+/* No link stands in the directory that a path begins at: the kernel has said where it is. */
 static const char *leave_upwards(char *base, const char *given)
 {
 	while (given[0] == '.' && (given[1] == '/' || (given[1] == '.' && (given[2] == '/' || !given[2])))) {

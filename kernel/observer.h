@@ -19,7 +19,7 @@ struct observer {
 	size_t nimages;
 	struct index numbers;                                       /* of images */
 	struct observed_sums losses;                                /* of which report has been made */
-	void (*began)(struct image *i, const struct image *before); /* is told of each; may be NULL */
+	void (*began)(struct image *i, const struct image *before); /* called for each; may be NULL */
 };
 
 /* Static programs of a whole node, of users from `least_user` on (root is 0); or what the process `root` starts. */

@@ -73,7 +73,7 @@ static const struct domain *domain_of(const void *handle)
 	return handle ? handle : &own;
 }
 
-/* ---- strings that are told once ---- */
+/* ---- strings that are registered once ---- */
 
 struct string {
 	char name[RANGE_NAME];

@@ -1,4 +1,4 @@
-"""The rows that DuckDB and Spark have for one query, beside each other."""
+"""The rows that DuckDB and Spark have for one query, compared."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def same(one: Any, other: Any) -> bool:
 def differences(
     data: LakeData, spark: Any, query: str, parameters: Any = None, *, ordered: bool = False
 ) -> list[Any]:
-    """Rows of DuckDB beside those of Spark where they differ. ordered: their order counts, too."""
+    """Rows of DuckDB and those of Spark where they differ. ordered: their order counts, too."""
     asked = data.query(query, parameters)
     names = [column[0] for column in asked.description or ()]
     want = [tuple(map(plain, row)) for row in asked.fetchall()]

@@ -100,7 +100,7 @@ def make_lake(folder: Path) -> Path:
 
 
 def _find(page: Page, origin: str, address: str) -> str:
-    """The job that loses most time, its application's history, its neighbours in the list beside each other."""
+    """The job that loses most time, its application's history, its neighbours in the list next to each other."""
     if address.startswith("/"):
         return address
     page.goto(f"{origin}/jobs?found=1&by=time_lost")

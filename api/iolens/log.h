@@ -15,7 +15,7 @@
  * everywhere and have nothing in them.
  *
  * Functions that return int give 1 (there is one), 0 (there is none) or a negative enum iolens_code; what went wrong last is
- * then told by iolens_error_message. Structs are filled as far as the caller's size goes, so that later versions can add
+ * then named by iolens_error_message. Structs are filled as far as the caller's size goes, so that later versions can add
  * members at the end.
  */
 #ifndef IOLENS_LOG_API_H
@@ -50,7 +50,7 @@ const char *iolens_version(void);
 
 /* ---- a log ---- */
 
-/* Never NULL but for want of memory: what is wrong with the file is told by iolens_error. */
+/* Never NULL but for want of memory: iolens_error says what is wrong with the file. */
 iolens_log *iolens_open(const char *path);
 /* The memory must stay until iolens_close. */
 iolens_log *iolens_open_memory(const void *data, size_t size);

@@ -199,10 +199,10 @@ def table(found: dict[str, Any]) -> str:
     share = 100 * sum(sizes.values()) / truth["bytes"]
     small = 100 * sum(sizes.get(name, 0) for name in JOBS_AND_FILES) / truth["bytes"]
     lines.append(
-        f"| tables of jobs and files ({', '.join(JOBS_AND_FILES)}) beside the logs | {small:.0f} % | 40 % | |"
+        f"| tables of jobs and files ({', '.join(JOBS_AND_FILES)}) compared with the logs | {small:.0f} % | 40 % | |"
     )
     lines += [
-        f"| all tables beside the logs | {share:.0f} % | | |",
+        f"| all tables compared with the logs | {share:.0f} % | | |",
         "",
         "| table | MB | of the logs |",
         "|---|---|---|",

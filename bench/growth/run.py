@@ -217,7 +217,7 @@ def measured(name: str, shop: Workshop, chosen: argparse.Namespace) -> list[tupl
     one = MEASURES[name]
     sizes = one.sizes if chosen.full else one.sizes[: one.quick]
     points = [(n, min(one.take(shop, n) for _ in range(chosen.rounds))) for n in sizes]
-    for _ in range(AGAIN):  # what the machine did beside it only adds
+    for _ in range(AGAIN):  # what the machine did meanwhile only adds
         if not growth(points).too_fast:
             break
         points = [(n, min(took, *(one.take(shop, n) for _ in range(chosen.rounds)))) for n, took in points]

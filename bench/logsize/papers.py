@@ -1,4 +1,4 @@
-"""Bytes per file of logs of injected records (bench/shutdown), beside those that papers tell of Darshan's.
+"""Bytes per file of logs of injected records (bench/shutdown), compared with those that papers give for Darshan's.
 
 The papers' jobs have 2,400 to 12,000 ranks. Sizes hardly depend on what else the machine does.
 """

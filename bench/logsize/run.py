@@ -1,4 +1,4 @@
-"""Bytes of the logs of real MPI programs, beside those of Darshan for the same operations.
+"""Bytes of the logs of real MPI programs, compared with those of Darshan for the same operations.
 
 Every rank opens, writes and closes files (files.c): some that all ranks have, some of its own. Darshan's bytes are
 made of the same records (darshan_log.py); best is what `iolens convert --best` makes of the log.

@@ -83,7 +83,7 @@ def counted(summary: dict[str, Any]) -> list[dict[str, Any]]:
 def deflating(rows: list[dict[str, Any]]) -> float:
     """Seconds per file that a rank spends on its own ones before it comes: what no phase of the assembly has.
 
-    From two ranks, each with a processor; beside the same with one file.
+    From two ranks, each with a processor; compared with the same with one file.
     """
     beside = {row["scene"]: row["own"][2] - assembly_seconds(row) for row in rows if row["ranks"] == 2}
     if not {"1 own", "1024 own"} <= set(beside):

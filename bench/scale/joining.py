@@ -1,6 +1,6 @@
 """What leaders of nodes do with the tables of others: the stores of two ranks, joined some thousand times.
 
-The numbers go into measured.json beside those of bench/shutdown: `joining.py --into bench/scale/measured.json`.
+The numbers go into measured.json next to those of bench/shutdown: `joining.py --into bench/scale/measured.json`.
 """
 
 from __future__ import annotations

@@ -56,8 +56,8 @@ HOPPER = {
 DARSHAN_FILE = {"1 shared": 891.0, "1024 shared": 27.3, "1 own": 121.8, "1024 own": 26.4}
 # zlib's default level on the bench's records, one core of the machine that bench/shutdown ran on.
 HERE_DEFLATE = 244e6
-# Seconds of processor time that a message of some KiB takes its receiver, beside latency and bytes. An assumption: MPI
-# libraries receive a million small ones per second and core at best.
+# Seconds of processor time that a message of some KiB takes its receiver, on top of latency and bytes. An assumption:
+# MPI libraries receive a million small ones per second and core at best.
 MESSAGE = 2e-6
 # Collective calls of Darshan's shutdown that all ranks take part in, those that go up and down counted twice: barrier,
 # active modules, name ids and masks of shared records, log name, three reductions, scan of the sizes, three outcomes.

@@ -1,6 +1,6 @@
 """How long MPI_Finalize would take at more ranks than a machine here runs: a model (model.py), not a measurement.
 
-First it is put beside what is published of Darshan, then it says what it says of iolens. What a machine costs can be
+First it is compared with what is published of Darshan, then it says what it says of iolens. What a machine costs can be
 changed; the defaults are Hopper's, the one whose times are published. What iolens' own work costs is fitted to
 measured.json, which is the summary of bench/shutdown (`bench/shutdown/run.py --results R --report --json`).
 """
@@ -128,7 +128,7 @@ def text(found: dict[str, Any]) -> str:
         lines.append(
             f"  {row['ranks']:4} ranks on {row['nodes']:4} nodes: {row['counted']}, model {row['model']}"
         )
-    lines.append("\nPrediction: MPI_Finalize beside the bare one")
+    lines.append("\nPrediction: MPI_Finalize compared with the bare one")
     for row in found["predicted"]:
         ways = ", ".join(
             f"{way} {duration(seconds)}"

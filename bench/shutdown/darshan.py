@@ -1,6 +1,6 @@
 """What Darshan 3.4.7 takes on a machine of this kind, for the same numbers of ranks and files.
 
-Medians in ms inside MPI_Finalize, beside the bare MPI_Finalize of those runs: MPICH 4.0.2, 2 processors, idle ranks
+Medians in ms inside MPI_Finalize, next to the bare MPI_Finalize of those runs: MPICH 4.0.2, 2 processors, idle ranks
 yielding, POSIX and heat map records of real opens. Bytes per file are published for Darshan 3.0.0 (2.3.0: 121.8 and
 26.4) with POSIX and MPI-IO records: "Performance Evaluation of Darshan 3.0.0 on the Cray XC30", Tables I and III.
 """

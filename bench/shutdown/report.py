@@ -1,4 +1,4 @@
-"""Samples of run.py to box statistics, and what they mean beside Darshan's figures."""
+"""Samples of run.py to box statistics, and what they mean compared with Darshan's figures."""
 
 from __future__ import annotations
 

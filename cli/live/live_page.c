@@ -121,7 +121,7 @@ static const char *level(double value, double most)
 					     "\u2585", "\u2586", "\u2587", "\u2588"};
 	static const char *const letters[] = {" ", ".", ":", "-", "=", "+", "*", "#", "@"};
 	int at = value > 0 && most > 0;
-	while (at && at < 8 && at * at * most < 64 * value) /* by the root: little is to be seen beside much */
+	while (at && at < 8 && at * at * most < 64 * value) /* by the root: a little is still seen next to much */
 		at++;
 	return (is_utf8() ? blocks : letters)[at];
 }

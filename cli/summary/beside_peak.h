@@ -1,4 +1,4 @@
-/* A job's rates beside what `iolens peak` has measured on its file systems. */
+/* A job's rates compared with what `iolens peak` has measured on its file systems. */
 #ifndef IOLENS_BESIDE_PEAK_H
 #define IOLENS_BESIDE_PEAK_H
 

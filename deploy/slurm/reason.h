@@ -23,7 +23,7 @@ bool reason_usable(const char *library);
 /* Its loader would complain about the library, or end the program over it. */
 bool reason_foreign(const struct reason_task *of);
 
-/* False: it can be observed, as far as can be told from outside. */
+/* False: it can be observed, as far as an outsider can see. */
 bool reason_find(const struct reason_task *of, char *why, size_t room);
 
 /* By a process of its own, for which at most a second is waited: the directory may be of a file system that hangs. */

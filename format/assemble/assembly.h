@@ -64,7 +64,7 @@ struct assembly_lost {
 	char why[160];
 };
 
-/* A process that a signal ended, as told by its parent. */
+/* A process that a signal ended, as its parent saw it. */
 struct assembly_death {
 	uint64_t host, node;
 	int64_t pid, signal;
@@ -137,7 +137,7 @@ struct assembly {
 	struct text_index hosts;
 	struct id_set parents;   /* process numbers that some source is a child of, on any node; empty: not known */
 	struct log_bytes lost;   /* struct assembly_lost: stores left out */
-	bool group_readable;     /* some process was told so by its settings */
+	bool group_readable;     /* the settings of some process say so */
 	struct log_bytes deaths; /* struct assembly_death */
 	struct assembly_part *parts;
 	size_t nparts, parts_room;
@@ -282,7 +282,7 @@ int assembly_unite_sites(struct assembly *a, uint64_t added);
 /* The version (0x030b0700 = 3.11.7) of the process's Python, if its lines could not be read; 0 = they could, or it has none. */
 uint32_t assembly_python_refused(const struct store_reader *i);
 
-/* What the process tells of its node, if it does; then what is told beside the stores, and what holds for all nodes. */
+/* What the process tells of its node, if it does; then what files next to the stores say, and what holds for all nodes. */
 int assembly_add_platform(struct assembly *a, struct store_reader *i);
 int assembly_end_platform(struct assembly *a);
 
@@ -292,7 +292,7 @@ int assembly_drop_mounts(struct assembly *a);
 
 /* Lustre's volumes and targets, as this node sees those that are in the table of mounts. */
 int assembly_add_targets(struct assembly *a);
-/* Of two rows of a volume or a target, which two nodes have told, the first stays. Does nothing to other tables. */
+/* Of two rows of a volume or a target, which two nodes have described, the first stays. Does nothing to other tables. */
 int assembly_unite_targets(struct trailer_section *s, int table);
 
 uint64_t assembly_hash_field(const struct trailer_section *s, uint64_t row, const struct trailer_field *f,

@@ -76,7 +76,7 @@ static int add_mount(struct assembly *a, const char *host, const struct line *l)
 	return section_set_text(s, "host", 0, host);
 }
 
-/* Of a node that has not been told of: the first process that did counts. */
+/* Of a node that no process has described yet: the first description counts. */
 static int add_text(struct assembly *a, const char *text)
 {
 	struct line l;
@@ -292,7 +292,7 @@ int assembly_end_platform(struct assembly *a)
 	return code;
 }
 
-/* ---- Lustre: each place describes what its nodes see; what several places have told is in the log once ---- */
+/* ---- Lustre: each place describes what its nodes see; what several places describe is in the log once ---- */
 
 /* Only where a file was on Lustre: to read of thousands of targets takes milliseconds. */
 int assembly_add_targets(struct assembly *a)
@@ -305,7 +305,7 @@ int assembly_add_targets(struct assembly *a)
 	return any ? targets_add(&to, &a->section[ASSEMBLY_MOUNTED]) : 0;
 }
 
-/* What a row is about, and the numbers of which the largest that a node has told holds: one may have lost sight of some. */
+/* What a row is about, and the numbers of which the largest of all nodes holds: one may have lost sight of some. */
 static const struct table {
 	const char *key[3], *largest[2];
 } volumes = {{"name"}, {"osts", "mdts"}}, targets = {{"volume", "kind", "number"}, {NULL}};

@@ -7,7 +7,7 @@
 /* lustre, nfs, fuse, local, ...; "" of a type that is not known. source may be NULL. */
 const char *file_system_class(const char *type, const char *source);
 
-/* Files there are another machine's, or of a program that serves them: worth to be told apart by their source. */
+/* Files there are another machine's, or of a program that serves them: worth telling apart by their source. */
 bool file_system_is_served(const char *type);
 
 #endif

@@ -3,7 +3,7 @@
  * the first one joins them. What a place tells another is bytes; how they travel is not decided here.
  *
  *	every place: join_open
- *	             join_survey_add	surveys of others, which are told the same way
+ *	             join_survey_add	surveys of others, which are sent the same way
  *	             join_survey	-> to another place
  *	the first:   join_begin		with all surveys: makes the log's file
  *	             join_decide	-> to all

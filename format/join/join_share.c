@@ -185,7 +185,7 @@ static int write_sections(const struct join *j, struct log_bytes *out)
 	return code;
 }
 
-/* A table is told in parts, or as rows. */
+/* A table is sent in parts, or as rows. */
 static int encode_tables(struct join *j)
 {
 	size_t enough = j->place.part ? j->place.part : JOIN_PART, rows = 0;
@@ -231,7 +231,7 @@ int join_share(struct join *j, struct log_bytes *out)
 	return code < 0 ? joining_fail(j, code, "not enough memory") : 0;
 }
 
-/* ---- being told ---- */
+/* ---- receiving ---- */
 
 struct cursor {
 	const uint8_t *at;

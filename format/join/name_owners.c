@@ -67,7 +67,7 @@ bool name_owners_read(struct name_owners *o, uint64_t n, const void *from, size_
 	return true;
 }
 
-/* What is told of one id by two. */
+/* What two ranks say of one id. */
 static struct name_owner both(struct name_owner a, const struct name_owner *b)
 {
 	a.several |= b->several | (a.place != b->place);

@@ -373,7 +373,7 @@ static int count_record(struct log *log, const struct cp_record *cp, struct log_
 }
 
 /*
- * Names, and which modules have records. Damage is told with the names, which are those of the records before it: a log
+ * Names, and which modules have records. Damage is reported with the names, which are those of the records before it: a log
  * that has none left would be an empty one.
  */
 static int survey(struct log *log, struct log_error *err)

@@ -44,7 +44,7 @@ static void read_places(struct log_container *c, const struct trailer_table *t)
 	}
 }
 
-/* A damaged trailer is told by those who show it. */
+/* The commands that show a damaged trailer report it. */
 static void find_accesses(struct log *log)
 {
 	struct trailer *trailer;

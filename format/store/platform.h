@@ -1,5 +1,5 @@
 /*
- * What a node is, told once by one of its processes, as text: no I/O but of /proc and /sys, nothing of the environment but the
+ * What a node is, as one of its processes writes it once, as text: no I/O but of /proc and /sys, nothing of the environment but the
  * variables of a table. Lines end with a newline, their words are separated by tabs:
  *
  *	host	<unit: empty>	<name of the node>		the first line

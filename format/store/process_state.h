@@ -402,7 +402,7 @@ struct state_process {
 	char becomes[STATE_UNOBSERVED_TEXT]; /* the program of the last exec; "" = unknown */
 };
 
-/* What is to be known of the trace beside its chunks. */
+/* What is known of the trace besides its chunks. */
 struct state_trace {
 	uint64_t used;                /* bytes of chunks */
 	int64_t dropped[TRACE_COUNT]; /* accesses for which there was no room; 0 = all are there */

@@ -211,7 +211,7 @@ static int read_section(struct cut *from, struct trailer_entry *e)
 	return LOG_OK;
 }
 
-/* The lines behind the word of the table's name, or such as are told. */
+/* The lines behind the word of the table's name, or those that the caller names. */
 static int read_lines(struct cut *from, uint64_t name, struct log_bytes *schema, uint64_t *n)
 {
 	if (cut_number(from, n) < 0 || *n >> 1 > DICTIONARY_WORDS + (uint64_t)(from->end - from->at))

@@ -86,7 +86,7 @@ static void read_table(struct log *log, const struct trailer_table *t)
 	}
 }
 
-/* A damaged trailer is told by those who show it. */
+/* The commands that show a damaged trailer report it. */
 const struct log_missing *missing_of(struct log *log)
 {
 	struct trailer *trailer;

@@ -29,7 +29,7 @@ void selection_on_create(struct h5_library *l, int64_t space, int dimensions, co
 void selection_on_space(struct h5_library *l, int64_t space, int dimensions);
 void selection_on_copy(struct h5_library *l, int64_t space, int64_t from);
 
-/* What H5Sselect_hyperslab was told. */
+/* The arguments of H5Sselect_hyperslab. */
 struct hyperslab {
 	int operation;
 	const uint64_t *stride, *count, *block;

@@ -1,5 +1,5 @@
 /*
- * Programs that the library cannot follow into: told by their file and their environment, before the exec. What they read
+ * Programs that the library cannot follow into: recognised by their file and their environment, before the exec. What they read
  * and write is in the kernel's count of the process that waits for them, and their names are in the log.
  */
 #ifndef IOLENS_PROCESS_UNTRACED_H

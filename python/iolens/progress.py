@@ -33,7 +33,7 @@ class _Guarded:
 
 
 class Progress:
-    """While it is entered, the step that is under way is told each second.
+    """While it is entered, the step that is under way is shown each second.
 
     stream: a terminal. interval: seconds from one line to the next.
     """

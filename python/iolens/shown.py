@@ -33,7 +33,7 @@ def clean(text: str) -> str:
 
 
 def say(text: str = "", to: TextIO | None = None) -> None:
-    """Prints one line, on standard output unless told otherwise."""
+    """Prints one line, on standard output unless the caller names another."""
     print(clean(text), file=to or sys.stdout, flush=to is sys.stderr)
 
 

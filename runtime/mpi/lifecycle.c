@@ -37,7 +37,7 @@ static struct {
 	struct life_world world;
 } mpi;
 
-/* What an MPI that we have no backend for has been told by its launcher. */
+/* What the launcher has told an MPI that we have no backend for. */
 static int from_environment(const char *const *names)
 {
 	for (; *names; names++) {

@@ -249,7 +249,7 @@ bool session_store(const struct store_owner *owner, bool laid_down)
 {
 	if (laid_down && make_once(TAKE_LAID_DOWN, owner))
 		return true;
-	/* One that is there and cannot be taken now keeps its name: it may be later, or its end can be told. */
+	/* One that is there and cannot be taken now keeps its name: it may be taken later, or its end can be recorded. */
 	return !(laid_down && sys_exists(session.store)) && make(MAKE, owner);
 }
 

@@ -40,7 +40,7 @@ static uint16_t thread_number(void)
 	return (uint16_t)(self.shard - store_state()->shard);
 }
 
-/* What all files beyond the budget share has no offsets to tell of. */
+/* What all files beyond the budget share has no offsets. */
 static bool is_traced(const struct file *f, enum trace_interface interface)
 {
 	int module = written_traces[interface].module;

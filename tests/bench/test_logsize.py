@@ -1,4 +1,4 @@
-"""Logs of real MPI programs beside what Darshan writes of the same operations."""
+"""Logs of real MPI programs compared with what Darshan writes of the same operations."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ def test_best_is_of_zlib_alone(run_iolens: Run, log: Path) -> None:
 
 
 def test_names_stand_in_order_of_their_text(run_iolens: Run, log: Path) -> None:
-    """What is alike stands beside each other: in the order of ids, which are hashes, they take a tenth more."""
+    """Like files stand next to each other: in the order of ids, which are hashes, they take a tenth more."""
     new = log.with_name("new")
     assert run_iolens(["convert", log, new]).returncode == 0
     at, length = struct.unpack_from("<2Q", new.read_bytes(), 32)

@@ -75,7 +75,7 @@ def test_a_finding_of_low_severity_stands_behind_the_time_in_io(run_iolens: Run,
 
 
 def test_a_run_in_io_is_not_said_to_spend_its_time_elsewhere(run_iolens: Run, tmp_path: Path) -> None:
-    """A compiler that reads for 76 of 100 seconds, and computes in 55 of them, beside its reads."""
+    """A compiler that reads for 76 of 100 seconds, and computes in 55 of them, during its reads."""
     job = Job(nprocs=1).posix("/scratch/a", 0, read={MiB: 400}, read_time=76.0)
     used = {"user_time": 50.0, "system_time": 5.0, "major_faults": 0, "waits": 9, "end": 100.0}
     job.section(

@@ -1,4 +1,4 @@
-"""`iolens peak`: what the storage gives, measured and removed again, and beside it what a job got."""
+"""`iolens peak`: what the storage gives, measured and removed again, and how much of it a job got."""
 
 from __future__ import annotations
 

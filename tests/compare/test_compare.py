@@ -1,4 +1,4 @@
-"""iolens compare: real runs beside each other."""
+"""iolens compare: real runs compared."""
 
 from __future__ import annotations
 

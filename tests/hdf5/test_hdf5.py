@@ -335,7 +335,7 @@ def test_parallel(observe: Observe, tmp_path: Path, which: str) -> None:
         ]  # fmt: skip
 
 
-# ---- beside Darshan: differences are those of docs/decisions/0018 ----
+# ---- compared with Darshan: differences are those of docs/decisions/0018 ----
 
 TIMES = re.compile(r"TIME|FASTEST|SLOWEST|VARIANCE|FILE_REC_ID")
 CHUNKS = {f"H5D_CHUNK_SIZE_D{n}" for n in range(1, 6)}

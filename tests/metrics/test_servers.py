@@ -42,7 +42,7 @@ def test_a_slow_target_of_a_released_log(corpus: Path) -> None:
 
 
 def test_targets_of_two_file_systems_are_apart(make_log: Make) -> None:
-    """Both have a target 0; only that of /work is slow beside its like."""
+    """Both have a target 0; only that of /work is slower than its like."""
     names = {1 + i: (b"/scratch/%d" if i < 8 else b"/work/%d") % i for i in range(16)}
     records = [
         {"id": 1 + i, "rank": i, "bytes_written": MIB, "write_time": 9.0 if i == 8 else 3.0 if i > 8 else 1.0}

@@ -344,7 +344,7 @@ def test_tools_do_what_they_did(observe: Observe, tmp_path: Path) -> None:
     assert (tmp_path / "work" / "made.nc").read_bytes() == (bare / "made.nc").read_bytes()
 
 
-# ---- beside Darshan: differences are those of docs/decisions/0023 ----
+# ---- compared with Darshan: differences are those of docs/decisions/0023 ----
 
 TIMES = re.compile(r"TIME|FASTEST|SLOWEST|VARIANCE|FILE_REC_ID")
 

@@ -1,4 +1,4 @@
-"""What scripts written for PyDarshan use beside records: they change their import line only."""
+"""What scripts written for PyDarshan use besides records: they change their import line only."""
 
 from __future__ import annotations
 

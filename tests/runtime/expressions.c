@@ -1,4 +1,4 @@
-/* The runtime's own regular expressions beside the C library's: the same are refused, the same are found. */
+/* The runtime's own regular expressions against the C library's: the same are refused, the same are found. */
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>

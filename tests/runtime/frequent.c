@@ -1,4 +1,4 @@
-/* The most frequent values, counted as they come, beside all of them counted and sorted. */
+/* The most frequent values, counted as they come, against all of them counted and sorted. */
 #include "frequent.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-"""Every counter of a POSIX record, beside a model that counts one access after the other in the plainest way."""
+"""Every counter of a POSIX record, compared with a model that counts one access after the other in the plainest way."""
 
 from __future__ import annotations
 

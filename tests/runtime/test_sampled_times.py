@@ -60,8 +60,8 @@ int main(int argc, char **argv)
 				nanosleep(&(struct timespec){0, pause * 1000000}, NULL);
 		}
 	}
-	printf("%.6f %.6f %.6f %.6f %.6f\n", reading.all, writing.all, seeking.all, reading.undisturbed,
-	       writing.undisturbed);
+	printf("%.6f %.6f %.6f", reading.all, writing.all, seeking.all);
+	printf(" %.6f %.6f\n", reading.undisturbed, writing.undisturbed);
 	return 0;
 }
 """

@@ -1,4 +1,4 @@
-"""What earlier versions left is read with the same numbers: their logs, beside what they printed of them, and a store.
+"""What earlier versions left is read with the same numbers: their logs, with what they printed of them, and a store.
 
 `tests/upgrade/make` makes a folder of these from a version.
 """

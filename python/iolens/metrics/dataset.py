@@ -130,7 +130,7 @@ class Dataset:
         self._known = {*source.tables, *_DERIVED}
         self._out_of_range: list[IolensError] = []
         _switch_bar_off(self._connection)
-        self._connection.execute("SET GLOBAL TimeZone = 'UTC'")  # of now(), beside which times stand
+        self._connection.execute("SET GLOBAL TimeZone = 'UTC'")  # of now(), which queries compare with times
         with contextlib.suppress(duckdb.CatalogException):  # null, as before DuckDB 2 and by Spark
             self._connection.execute("SET GLOBAL error_on_division_by_zero = false")
         self._connection.execute("CREATE SCHEMA metric")
@@ -231,7 +231,7 @@ class Dataset:
         self._own.execute(f"CREATE {kind} record AS {query}")
 
     def _source_lines(self) -> None:
-        """What the files on this machine tell of the addresses in ``sites``."""
+        """What the files on this machine say about the addresses in ``sites``."""
         self._make("sites")
         self._make("lines")
         self._own.execute("""

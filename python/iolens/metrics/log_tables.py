@@ -63,7 +63,7 @@ class LogTables:
         self.logs = tuple(opened)
         """The open logs."""
         for log in self.logs:
-            _ = log.job  # without it nothing can be told of a log
+            _ = log.job  # without it nothing can be said about a log
         stored = sum(m.stored for log in self.logs for m in log.modules.values())
         self.small = stored <= SMALL_BYTES
         # A log that is read through one handle keeps its names: of large ones each table opens the file again.

@@ -92,7 +92,7 @@ def _language(module: str) -> str:
 
 
 def source_lines(sites: Iterable[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
-    """Rows of the table ``source_line``: what the files on this machine tell of the addresses in ``sites``."""
+    """Rows of the table ``source_line``: what the files on this machine say about the addresses in ``sites``."""
     for module, build_id, stack, offsets in sites:
         for offset, p in find_places(module, build_id, offsets, stack).items():
             yield module, build_id, stack, offset, p.text, p.function, p.source, p.line, p.note

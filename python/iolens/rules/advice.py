@@ -26,7 +26,7 @@ _OPENS_BYTES = re.compile(r"\bf?open\(\"FILENAME\"")
 
 @dataclass
 class Facts:
-    """What a log tells of its job.
+    """What a log says about its job.
 
     hints: those of MPI-IO at work, as ``key=value``. nodes: None if the log does not tell.
     """

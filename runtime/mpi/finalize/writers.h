@@ -22,7 +22,7 @@ struct writers {
 	int fd;
 	uint64_t log;                                          /* bytes of all regions, at the first leader; else 0 */
 	uint64_t begun, done;                                  /* since when it writes, bytes that it has written */
-	void (*late)(uint64_t log, double speed, double left); /* told once when the rest will take too long */
+	void (*late)(uint64_t log, double speed, double left); /* called once when the rest will take too long */
 };
 
 /* hints: "key=value;key=value"; NULL = none. */

@@ -1,4 +1,4 @@
-/* MPI-IO beside messages: what collective I/O communicates inside is no communication of the program's, nor is waiting for files. */
+/* MPI-IO and messages: what collective I/O communicates inside is no communication of the program's, nor is waiting for files. */
 #include <mpi.h>
 
 static char data[1 << 16];

@@ -1,4 +1,4 @@
-/* A message that fails beside a write that does not. */
+/* A message that fails during a write that does not. */
 #include "must.h"
 
 static char data[100];
