@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+from pathlib import Path
 from typing import Any, Callable
 
+import iolens
 import pytest
+from portal_server import serving
 
 Visit = Callable[..., Any]
 
@@ -40,3 +45,30 @@ def test_days_of_a_token_that_are_no_number(post: Visit) -> None:
 def test_a_length_that_is_no_number(visit: Visit) -> None:
     answer = visit("sam", "/sql", "POST", headers={"Content-Length": "\u00b2".encode("latin-1")})
     assert answer.status_code == 413
+
+
+def _with_row(table: Path, behind: str, row: str) -> None:
+    before, found, after = table.read_text().partition(behind)
+    assert found, (table, behind)
+    table.write_text(before + found + row + after)
+
+
+def test_a_page_is_one_file_and_a_row_of_each_table(
+    root: Path, lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page of CONTRIBUTING, in a copy of the package: it is in the menu, and each viewer has his own jobs."""
+    text = (root / "CONTRIBUTING.md").read_text().partition("\n## Adding a page of the portal\n")[2]
+    code, route, place = re.findall(r"^```python\n(.*?)^```$", text.partition("\n## ")[0], re.M | re.S)
+    web = tmp_path / "iolens" / "portal" / "web"
+    shutil.copytree(Path(iolens.__file__).parent, tmp_path / "iolens")
+    (web / "pages" / "longest.py").write_text(code)
+    _with_row(web / "routes.py", "    lists,\n", "    longest,\n")
+    _with_row(web / "routes.py", 'Route("/jobs", jobs.listed),\n', route)
+    _with_row(web / "menu.py", '_Page("/compare", "Compare"),\n', place)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with serving(lake, tmp_path) as server:
+        staff, user = (server.get("/longest", name) for name in ("sam", "alice"))
+    assert staff[0] == user[0] == 200, staff
+    assert '<a href="/longest"' in staff[1]
+    programs = [len(re.findall(r"<tr", page)) for _, page in (staff, user)]
+    assert programs[0] > programs[1] > 1, programs
