@@ -30,7 +30,7 @@ class Server(NamedTuple):
 def ask(
     port: int, method: str, path: str, headers: dict[str, str], body: str | None = None
 ) -> tuple[int, str]:
-    link = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    link = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     try:
         link.request(method, path, body, headers)
         answer = link.getresponse()

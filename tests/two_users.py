@@ -28,7 +28,7 @@ def number(user: str) -> int:
 
 def as_user(user: str, *command: object, given: bytes = b"") -> None:
     setpriv = ["setpriv", f"--reuid={number(user)}", f"--regid={number(user)}", "--clear-groups", "--"]
-    subprocess.run([*setpriv, *map(str, command)], input=given, check=True, timeout=60)
+    subprocess.run([*setpriv, *map(str, command)], input=given, check=True, timeout=300)
 
 
 class Site:

@@ -145,7 +145,8 @@ def test_a_base_that_was_not_fetched_is_fetched(runner: Runner) -> None:
     git(runner.temp, "clone", "-q", "--depth=1", f"file://{runner.repository}", str(clone))
     git(runner.repository, "config", "uploadpack.allowAnySHA1InWant", "true")
     runner.repository = clone
-    assert runner.run(command="true", repeat="1") == 0, runner.said
+    # Whatever else runs on the machine: a process that takes 30 ms may take 90.
+    assert runner.run(command="true", repeat="1", tolerance="100000") == 0, runner.said
     assert runner.summary.startswith("### ⚪ head is as base")
 
 

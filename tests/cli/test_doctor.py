@@ -29,7 +29,7 @@ def doctor(iolens: Path, tmp_path: Path) -> Doctor:
             env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config"), **env},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         assert done.stderr == ""

@@ -63,7 +63,7 @@ def test_a_signal_to_us_reaches_the_command_once(iolens: Path, tmp_path: Path, n
     with start(iolens, tmp_path, [sys.executable, "-c", NOTING, "0.6"]) as running:
         wait_for(tmp_path / "ready")
         running.send_signal(number)
-        out, err = running.communicate(timeout=30)
+        out, err = running.communicate(timeout=300)
     assert (running.returncode, out, err) == (9, b"%d\n" % number, b"")
     assert (tmp_path / "a.darshan").exists()
 
@@ -77,7 +77,7 @@ def test_a_signal_to_the_group_reaches_the_command_once(iolens: Path, tmp_path: 
         for _ in range(2):
             os.killpg(running.pid, number)
             time.sleep(0.1)
-        out, err = running.communicate(timeout=30)
+        out, err = running.communicate(timeout=300)
     assert (running.returncode, out, err) == (9, b"%d %d\n" % (number, number), b"")
 
 
@@ -85,7 +85,7 @@ def test_a_signal_that_ends_the_command_ends_us_by_it(iolens: Path, tmp_path: Pa
     with start(iolens, tmp_path, ["sh", "-c", ">ready; exec sleep 60"]) as running:
         wait_for(tmp_path / "ready")
         running.terminate()
-        out, err = running.communicate(timeout=30)
+        out, err = running.communicate(timeout=300)
     assert (running.returncode, out, err) == (-signal.SIGTERM, b"", b"")
     assert (tmp_path / "a.darshan").exists()
 
@@ -135,11 +135,11 @@ def test_what_the_caller_ignores_stays_ignored(iolens: Path, tmp_path: Path, ign
 
     settings = {"preexec_fn": caller, "restore_signals": False}
     with start(iolens, tmp_path, ["grep", "SigIgn", "/proc/self/status"], **settings) as running:
-        out, _ = running.communicate(timeout=30)
+        out, _ = running.communicate(timeout=300)
     assert int(out.split()[1], 16) & 1 << (ignored - 1)
     (tmp_path / "a.darshan").unlink()
     with start(iolens, tmp_path, ["sh", "-c", "exit 6"], **settings) as running:
-        assert running.wait(timeout=30) == 6
+        assert running.wait(timeout=300) == 6
 
 
 def test_the_command_starts_with_the_callers_signal_mask(iolens: Path, tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_the_command_starts_with_the_callers_signal_mask(iolens: Path, tmp_path:
     try:
         plain = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
         with start(iolens, tmp_path, [sys.executable, "-c", script]) as running:
-            out, _ = running.communicate(timeout=30)
+            out, _ = running.communicate(timeout=300)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, old)
     assert (running.returncode, out) == (0, plain.stdout)

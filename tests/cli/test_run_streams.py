@@ -19,7 +19,7 @@ def shell(
     """`iolens run ... sh -c script` as "$@" of a shell line of ours."""
     line = [observe.iolens, "run", "-q", "-o", cwd / "shell.darshan", "--", "sh", "-c", script]
     command = ["bash", "-c", around, "bash", *map(str, line)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, check=False, timeout=60)
+    return subprocess.run(command, cwd=cwd, capture_output=True, check=False, timeout=300)
 
 
 def test_binary_data_passes_through(observe: Observe) -> None:
@@ -75,7 +75,7 @@ def test_a_reader_that_goes_away_ends_the_command_as_before(observe: Observe, tm
 
 def test_a_summary_that_nobody_reads_changes_no_exit_code(observe: Observe, tmp_path: Path) -> None:
     line = '{ "$@" -o a.darshan -- sh -c "sleep 0.2; exit 7"; echo $? >code; } 2>&1 >&- | true'
-    subprocess.run(["bash", "-c", line, "bash", observe.iolens, "run"], cwd=tmp_path, check=True, timeout=60)
+    subprocess.run(["bash", "-c", line, "bash", observe.iolens, "run"], cwd=tmp_path, check=True, timeout=300)
     time.sleep(0.5)
     assert (tmp_path / "code").read_text() == "7\n"
     assert (tmp_path / "a.darshan").exists()

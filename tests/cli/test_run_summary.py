@@ -260,6 +260,6 @@ def test_the_summary_comes_in_one_piece(observe: Observe, tmp_path: Path) -> Non
     while b"a.darshan\n" not in text:
         text += seen.stderr.read1(65536)
     (tmp_path / "stop").touch()
-    seen.communicate(timeout=30)
+    seen.communicate(timeout=300)
     own = text[text.index(b"\niolens: ") :].partition(b"a.darshan\n")[0]
     assert b"noise" not in own.splitlines()

@@ -38,7 +38,7 @@ class Site:
 
     def collect(self, *options: str, spool: Path | None = None) -> subprocess.CompletedProcess[str]:
         command = [self.iolens, "collect", *options, spool or self.spool, self.area]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
     def collected(self) -> list[Path]:
         return sorted(path for path in self.area.rglob("*") if not path.is_dir() or path.is_symlink())
@@ -58,7 +58,7 @@ def site(iolens: Path) -> Iterator[Site]:
 def as_user(uid: int, *command: str | Path, **env: str) -> None:
     setpriv = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
     variables = [f"{name}={value}" for name, value in env.items()]
-    subprocess.run([*setpriv, "env", *variables, *command], check=True, timeout=60)
+    subprocess.run([*setpriv, "env", *variables, *command], check=True, timeout=300)
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,7 @@ def contained(preload: Path, logs: Path, more: str = "", read_only: bool = False
     more += f"; mount -o remount,bind,ro {logs.parent}/root{logs}" if read_only else ""
     script = CONTAINER.format(library=preload.parent, logs=logs, more=more.lstrip("; "), shell="/bin/sh")
     command = ["unshare", "-U", "-r", "-m", "-p", "-f", "sh", "-ec", script]
-    done = subprocess.run(command, cwd=logs.parent, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(command, cwd=logs.parent, capture_output=True, check=False, timeout=300)
     if b"unshare failed" in done.stderr:
         pytest.skip(f"no such namespaces: {done.stderr.decode()}")
     return done.returncode, done.stdout, done.stderr

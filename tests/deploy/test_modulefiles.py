@@ -67,7 +67,7 @@ class Modules:
             cwd=self.place,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
 

@@ -36,7 +36,7 @@ def call(script: Path, **env: str) -> str:
         env={"PATH": os.environ["PATH"], **env},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=300,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")

@@ -411,7 +411,7 @@ def test_two_senders_at_once_send_nothing_twice(outbox: Outbox, hook: Hook, tmp_
     where = hook_site(tmp_path, hook, "[notify]\nper_message = 1")
     assert collect(outbox, where, (found(user=f"u{n}") for n in range(40)), NOON) == 40
     both = [sender(outbox, tmp_path) for _ in range(2)]
-    said = [one.communicate(timeout=60)[0].split() for one in both]
+    said = [one.communicate(timeout=300)[0].split() for one in both]
     assert sum(int(words[0]) for words in said) == 40
     assert len({headers["Idempotency-Key"] for headers, _ in hook.taken}) == len(hook.taken) == 40
     assert outbox.counts()["waiting"] == 0

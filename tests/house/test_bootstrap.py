@@ -63,7 +63,7 @@ class Machine:
     def run(self, *args: str, ci: str | None = None) -> subprocess.CompletedProcess[str]:
         env = {"PATH": str(self.bin), "HOME": str(self.home), **({"CI": ci} if ci else {})}
         command = [str(self.home / "bootstrap"), *args]
-        return subprocess.run(command, env=env, check=False, capture_output=True, text=True, timeout=60)
+        return subprocess.run(command, env=env, check=False, capture_output=True, text=True, timeout=300)
 
 
 @pytest.fixture

@@ -149,6 +149,6 @@ def test_the_debugger_stops_where_contributing_says(
         "./program", str(compile_program(READER))
     )
     done = subprocess.run(
-        command, shell=True, cwd=root, capture_output=True, text=True, check=True, timeout=60
+        command, shell=True, cwd=root, capture_output=True, text=True, check=True, timeout=300
     )
     assert re.search(r"^#0 +read \(fd=3, .*modules/posix/wrap\.c", done.stdout, re.MULTILINE), done.stdout

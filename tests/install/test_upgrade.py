@@ -63,7 +63,7 @@ def test_a_running_program_goes_on_and_has_its_log(change: str, tmp_path: Path, 
             assert install(place).stat().st_ino != before  # never written into
         else:
             shutil.rmtree(place)
-        _, complaints = program.communicate("\n", timeout=60)
+        _, complaints = program.communicate("\n", timeout=300)
     assert (program.returncode, complaints) == (0, "")
     (log,) = logs.rglob("*.darshan")
     text = subprocess.run([iolens, "show", "--base", log], check=True, capture_output=True, text=True).stdout

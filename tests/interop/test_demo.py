@@ -36,7 +36,7 @@ def demo(
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 0, done.stdout
     return done.stdout, place

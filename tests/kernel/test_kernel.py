@@ -189,9 +189,9 @@ def test_a_killed_companion_disturbs_no_program(kills: int, iolens: Path, cwd: P
         job = subprocess.Popen(command, cwd=cwd, **pipes)
         assert job.stdout and job.stdout.readline() == b"on\n"
         ours = [pid for pid in companions() if pid not in others and parent(pid) == job.pid]
-        assert len(ours) == 1, job.communicate(b"\n", timeout=60)
+        assert len(ours) == 1, job.communicate(b"\n", timeout=300)
         os.kill(ours[0], signal.SIGKILL)
-        _, said = job.communicate(b"\n", timeout=60)
+        _, said = job.communicate(b"\n", timeout=300)
         assert job.returncode == 0, said
         assert b"iolens-kernel was killed" in said
         assert (cwd / "out").stat().st_size == 1001
@@ -220,7 +220,7 @@ def test_what_was_written_before_a_kill_is_in_the_log(iolens: Path, cwd: Path, t
         time.sleep(0.01)
     (ours,) = {pid for pid in companions() if pid not in others and parent(pid) == job.pid}
     os.kill(ours, signal.SIGKILL)
-    job.communicate(b"\n", timeout=60)
+    job.communicate(b"\n", timeout=300)
     records = test_programs.read_log(iolens, log, cwd).records
     assert records["POSIX", "out", 0]["BYTES_WRITTEN"] == 3
 

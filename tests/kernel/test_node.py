@@ -72,7 +72,7 @@ class Node:
     def end(self, with_signal: int = signal.SIGTERM) -> str:
         assert self.process
         self.process.send_signal(with_signal)
-        return self.process.communicate(timeout=60)[1]
+        return self.process.communicate(timeout=300)[1]
 
     def await_logs(self, n: int) -> list[Path]:
         until = time.monotonic() + 120
@@ -188,7 +188,7 @@ def test_a_killed_service_disturbs_nobody_and_the_next_one_goes_on(node: Node, i
     assert time_of_stores.keys() == set(node.state.rglob("*.store"))
     node.start()
     for job in jobs:
-        job.communicate(b"\n", timeout=60)
+        job.communicate(b"\n", timeout=300)
         assert job.returncode == 0
     logs = node.await_logs(2)
     for user in USERS:
@@ -205,7 +205,7 @@ def test_jobs_that_ended_while_no_service_ran_get_their_logs(node: Node, iolens:
     while not list(node.state.rglob("*.store")):
         time.sleep(0.01)
     node.end(signal.SIGKILL)
-    job.communicate(b"\n", timeout=60)
+    job.communicate(b"\n", timeout=300)
     assert job.returncode == 0
     node.start()
     (log,) = node.await_logs(1)
@@ -295,7 +295,7 @@ def second(node: Node) -> Callable[[], subprocess.CompletedProcess[str]]:
     program = places.BUILD / "kernel/iolens-kernel"
     env = {**os.environ, "IOLENS_LOGPATH": str(node.logs)}
     command = [program, "--node", "--state", node.state]
-    return lambda: subprocess.run(command, env=env, check=False, capture_output=True, text=True, timeout=60)
+    return lambda: subprocess.run(command, env=env, check=False, capture_output=True, text=True, timeout=300)
 
 
 def test_a_node_has_one_service(node: Node, second: Callable[[], subprocess.CompletedProcess[str]]) -> None:

@@ -16,7 +16,7 @@ class Terminal:
 
     def tmux(self, *args: object) -> str:
         command = ["tmux", "-S", str(self.socket), "-f", "/dev/null", *map(str, args)]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
 
     def start(self, place: Place, *command: object, width: int = 110, height: int = 26) -> None:
         env = [

@@ -167,7 +167,7 @@ def test_a_line_while_a_command_runs(place: Place, steady: Path) -> None:
         assert select.select([master], [], [], 60)[0]
         said += os.read(master, 4096)
     place.leave()
-    out, _ = run.communicate(timeout=60)
+    out, _ = run.communicate(timeout=300)
     while select.select([master], [], [], 1)[0]:
         try:
             said += os.read(master, 4096)

@@ -163,7 +163,7 @@ def test_a_job_that_goes_on_and_ends(place: Place, steady: Path) -> None:
     watcher = place.start([place.iolens, "watch", "--stall", "0.3", place.session()])
     assert place.call("watch", "--once", "--stall", "0.3", place.session()).returncode == 0
     place.leave()
-    assert watcher.communicate(timeout=60) == ("", "") and watcher.returncode == 0
+    assert watcher.communicate(timeout=300) == ("", "") and watcher.returncode == 0
 
 
 def test_a_process_that_is_stopped(place: Place, steady: Path) -> None:

@@ -76,7 +76,7 @@ class Loop:
 
     def __init__(self, observe: Observe, slow: Path, place: Path, parts: dict[str, Any]) -> None:
         environment = {"LD_PRELOAD": str(slow), "SLOW_US": str(round(1e6 * parts.get("read", 0)))}
-        seen = observe([sys.executable, LOOP, json.dumps(parts)], env=environment, cwd=place, timeout=30)
+        seen = observe([sys.executable, LOOP, json.dumps(parts)], env=environment, cwd=place, timeout=300)
         assert seen.done.returncode == 0, seen.done.stderr.decode()
         self.true = json.loads(seen.done.stdout)
         with Dataset([seen.log]) as data:

@@ -168,7 +168,7 @@ def test_what_is_no_handle_or_pointer_ends_as_without_iolens(place: Place, mpi: 
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=300,
         )
         return done.returncode if done.returncode >= 0 else 128 - done.returncode, done.stdout
 

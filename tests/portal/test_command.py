@@ -15,7 +15,7 @@ from iolens.portal.server import listen
 def said(*words: object) -> str:
     """What a wrong use is told, on one line."""
     command = [places.BIN, "serve", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1, done.stderr
     return done.stderr

@@ -59,7 +59,7 @@ def _compact(lake: Path, ended: threading.Event) -> list[int]:
 
 def _stopped(server: Server) -> tuple[int, str]:
     server.process.terminate()
-    _, err = server.process.communicate(timeout=60)
+    _, err = server.process.communicate(timeout=300)
     return server.process.returncode, err
 
 

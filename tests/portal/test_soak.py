@@ -40,7 +40,7 @@ def _stop(server: Server, how: int) -> None:
         server.process.wait(60)
     else:
         server.process.terminate()
-        _, err = server.process.communicate(timeout=60)
+        _, err = server.process.communicate(timeout=300)
         assert server.process.returncode == 0, err
         assert "Traceback" not in err, err
 

@@ -71,7 +71,7 @@ def test_a_stop_ends_the_process_that_makes_a_report(lake: Path, tmp_path: Path)
     with serving(lake, tmp_path) as server, ThreadPoolExecutor(1) as pool:
         child, asked = _halted_report(server, pool)
         server.process.terminate()
-        _, err = server.process.communicate(timeout=60)
+        _, err = server.process.communicate(timeout=300)
         assert (server.process.returncode, err) == (0, f"reading {lake} ...\n")
         status, text = asked.result()
         assert status == 503 and "The portal is being stopped" in text
@@ -120,7 +120,7 @@ def test_sigterm_ends_a_statement_that_runs(lake: Path, tmp_path: Path) -> None:
             assert time.monotonic() < by and not asked.done()
             time.sleep(0.1)
         os.kill(server.process.pid, signal.SIGTERM)
-        _, err = server.process.communicate(timeout=60)
+        _, err = server.process.communicate(timeout=300)
         assert (server.process.returncode, err) == (0, f"reading {lake} ...\n")
         status, text = asked.result()
         assert status == 503 and json.loads(text)["error"]["title"] == "The portal is being stopped"

@@ -88,7 +88,7 @@ class Alone:
         return subprocess.Popen(command, start_new_session=True, **settled)
 
     def __call__(self, *arguments: str, **settings: str) -> int:
-        return self.start(self.program, *arguments, **settings).wait(timeout=60)
+        return self.start(self.program, *arguments, **settings).wait(timeout=300)
 
     def stores(self) -> list[Path]:
         return sorted(self.top.rglob("*.store"))
@@ -208,7 +208,7 @@ def test_a_store_in_use_is_left_alone_whatever_its_name_says(
 def test_a_child_that_still_has_its_parents_store_keeps_it(alone: Alone) -> None:
     """It has done nothing yet, and no store of its own; its first operation may need the parent's."""
     process = alone.start(alone.program, "leaves")
-    assert process.wait(timeout=60) == -signal.SIGKILL
+    assert process.wait(timeout=300) == -signal.SIGKILL
     before = alone.stores()
     assert len(before) == 1
     for _ in range(5):
@@ -227,7 +227,7 @@ def test_several_at_once_make_each_log_once(alone: Alone) -> None:
     while alone.stores():
         rounds += 1
         for process in [alone.start(alone.program, "ends") for _ in range(8)]:
-            assert process.wait(timeout=60) == 0
+            assert process.wait(timeout=300) == 0
         assert rounds < 10
     assert len(alone.made()) == 40 + 8 * rounds
     pids = [re.findall(r"_id\d+-(\d+)_", log.name)[0] for log in alone.made()]
@@ -260,7 +260,7 @@ def test_stores_of_sessions_jobs_and_others_are_left_alone(alone: Alone) -> None
         directory = alone.top / name
         directory.mkdir(mode=0o700)
         killed = alone.start(alone.program, "killed", IOLENS_SESSION=str(directory))
-        assert killed.wait(timeout=60) == -signal.SIGKILL
+        assert killed.wait(timeout=300) == -signal.SIGKILL
     before = alone.stores()
     assert len(before) == 3
     for _ in range(3):

@@ -112,7 +112,9 @@ def alone(preload: Path, logs: Path) -> dict[str, str]:
 
 
 def printed(program: Path, folder: Path, environment: dict[str, str] | None = None) -> int:
-    done = subprocess.run([program], cwd=folder, env=environment, check=True, capture_output=True, timeout=60)
+    done = subprocess.run(
+        [program], cwd=folder, env=environment, check=True, capture_output=True, timeout=300
+    )
     return int(done.stdout)
 
 

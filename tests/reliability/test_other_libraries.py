@@ -61,7 +61,7 @@ BY = {
 
 def alone(command: list[str], directory: Path, **env: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        command, cwd=directory, env={**os.environ, **env}, capture_output=True, check=False, timeout=60
+        command, cwd=directory, env={**os.environ, **env}, capture_output=True, check=False, timeout=300
     )
 
 

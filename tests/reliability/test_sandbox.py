@@ -112,7 +112,7 @@ def test_the_library_alone_leaves_it_alone_too(
     own = {"IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGPATH": str(tmp_path), "LD_PRELOAD": str(preload)}
     command = [launcher, how, "kill", allowed, CAT, "text"]
     done = subprocess.run(
-        command, cwd=tmp_path, env={**os.environ, **own}, capture_output=True, check=False, timeout=60
+        command, cwd=tmp_path, env={**os.environ, **own}, capture_output=True, check=False, timeout=300
     )
     assert (done.returncode, done.stdout) == (0, b"read\n")
 
@@ -179,7 +179,7 @@ def test_a_filter_that_answers_nothing_true_is_not_waited_for(
     own = {"IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGPATH": str(tmp_path)}
     for library in ({}, {"LD_PRELOAD": str(preload)}):
         env = {**os.environ, **own, **library}
-        done = subprocess.run([program], cwd=tmp_path, env=env, capture_output=True, check=False, timeout=60)
+        done = subprocess.run([program], cwd=tmp_path, env=env, capture_output=True, check=False, timeout=300)
         assert (done.returncode, (tmp_path / "made").read_text()) == (6, "text"), library
 
 

@@ -94,7 +94,7 @@ def fill(writer: int) -> None:
 def test_a_full_pipe_as_stderr_does_not_hold_the_process(launch: Launch) -> None:
     reader, writer = os.pipe()
     fill(writer)
-    done = launch(["sh", "-c", "exit 3"], log=NO_PLACE, stderr=writer, timeout=20)
+    done = launch(["sh", "-c", "exit 3"], log=NO_PLACE, stderr=writer, timeout=300)
     assert done.returncode == 3
     assert not fcntl.fcntl(writer, fcntl.F_GETFL) & os.O_NONBLOCK
     os.close(writer)
@@ -105,7 +105,7 @@ def test_a_stopped_terminal_does_not_hold_the_process(launch: Launch) -> None:
     """As after Ctrl-S, or when nothing reads what it shows."""
     master, terminal = os.openpty()
     fill(terminal)
-    done = launch(["sh", "-c", "exit 3"], log=NO_PLACE, stderr=terminal, timeout=20)
+    done = launch(["sh", "-c", "exit 3"], log=NO_PLACE, stderr=terminal, timeout=300)
     assert done.returncode == 3
     os.close(terminal)
     os.close(master)
@@ -175,7 +175,7 @@ def test_a_limit_from_the_start_leaves_the_command_alone(
     assert (done.returncode, done.stdout) == (4, b"text\n")
     run = [iolens, "run", "-o", tmp_path / "again.darshan", "--", *command]
     around = ["bash", "-c", script, "bash", *map(str, run)]
-    done = subprocess.run(around, capture_output=True, check=False, cwd=tmp_path, timeout=60)
+    done = subprocess.run(around, capture_output=True, check=False, cwd=tmp_path, timeout=300)
     assert (done.returncode, done.stdout) == (4, b"text\n")
 
 

@@ -67,7 +67,7 @@ def where(pid: int) -> str:
     if not shutil.which("gdb"):
         return f"{pid}: {Path(f'/proc/{pid}/syscall').read_text()}"
     command = ["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all bt 20"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
     return f"{pid}:\n" + "\n".join(
         line for line in done.stdout.splitlines() if line.startswith(("#", "Thread"))
     )

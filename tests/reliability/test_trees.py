@@ -406,7 +406,7 @@ int main(void)
 def test_threads_that_write_while_others_fork(
     again: int, compile_program: Compile, observe: Observe, tmp_path: Path
 ) -> None:
-    seen = observe([compile_program(FORKING_THREADS)], cwd=tmp_path, timeout=60)
+    seen = observe([compile_program(FORKING_THREADS)], cwd=tmp_path, timeout=300)
     assert seen.done.returncode == 0, seen.done.stderr
     assert written(seen, tmp_path) == on_disk(tmp_path)
 
@@ -457,7 +457,7 @@ int main(void)
 def test_handlers_that_interrupt_record_calls(
     compile_program: Compile, observe: Observe, tmp_path: Path
 ) -> None:
-    seen = observe([compile_program(HANDLERS)], cwd=tmp_path, timeout=60)
+    seen = observe([compile_program(HANDLERS)], cwd=tmp_path, timeout=300)
     assert seen.done.returncode == 0, seen.done.stderr
     main_bytes, by_handler = map(int, seen.done.stdout.split())
     found = written(seen, tmp_path)
@@ -548,7 +548,7 @@ def test_a_child_forked_while_a_thread_asks_for_the_day_ends(
     environment |= {"TZ": zone} if zone else {}
     started = subprocess.Popen([program], cwd=tmp_path, env=environment, start_new_session=True)
     try:
-        assert started.wait(timeout=60) == 0
+        assert started.wait(timeout=300) == 0
     finally:
         if started.poll() is None:
             os.killpg(started.pid, signal.SIGKILL)

@@ -249,7 +249,7 @@ def test_a_session_whose_name_becomes_a_link_while_root_recovers_it(
     recover = slowed("flock", "env", f"IOLENS_TMPDIR={area}", public / "iolens", "recover")
     wait_for(lambda: lock in Path("/proc/locks").read_text())
     moved = replace_by_link(session, victim)
-    out, err = recover.communicate(timeout=60)
+    out, err = recover.communicate(timeout=300)
     assert f"{public}/log\n".encode() in out, err
     assert [path.name for path in victim.iterdir()] == ["precious"]
     assert list(moved.iterdir()) == []
@@ -273,7 +273,7 @@ def test_a_directory_that_becomes_a_link_while_root_removes_its_stores(
     )
     wait_for(lambda: list(logs.iterdir()))
     replace_by_link(store.parent, victim)
-    _, err = recover.communicate(timeout=60)
+    _, err = recover.communicate(timeout=300)
     assert recover.returncode == 0, err
     assert sorted(path.name for path in victim.iterdir()) == sorted([store.name, "note"])
 
@@ -303,7 +303,7 @@ def test_links_of_another_user_are_no_stores_for_root(
 def alone(preload: Path, command: list[str], log: Path, **more: str) -> subprocess.CompletedProcess[bytes]:
     settings = {"LD_PRELOAD": str(preload), "IOLENS_ENABLE_NONMPI": "1", "IOLENS_LOGFILE": str(log), **more}
     line = ["env", *(f"{name}={value}" for name, value in settings.items()), *command]
-    return subprocess.run(line, capture_output=True, check=False, timeout=60)
+    return subprocess.run(line, capture_output=True, check=False, timeout=300)
 
 
 FEW = ["bash", "-c", "ulimit -n 4; exec true"]

@@ -191,7 +191,7 @@ def test_a_configuration_that_is_no_file_is_not_waited_for(
         alone = {**environ, **env, "LD_PRELOAD": str(preload), "IOLENS_ENABLE_NONMPI": "1"}
         alone["IOLENS_LOGPATH"] = str(tmp_path)
         done = run(
-            ["cat", "/proc/version"], env=alone, capture_output=True, text=True, timeout=60, check=False
+            ["cat", "/proc/version"], env=alone, capture_output=True, text=True, timeout=300, check=False
         )
         assert (done.returncode, done.stdout) == (0, Path("/proc/version").read_text())
         shown_settings = run_iolens(["config"], env=env)
