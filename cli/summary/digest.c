@@ -462,7 +462,7 @@ static void find_in_files(struct digest *d)
 	struct digest_startup *s = &d->startup;
 	for (size_t n = 0; n < d->nfiles; n++) {
 		const struct digest_file *f = &d->files[n];
-		bool python = of_python(f->name);
+		bool python = !d->no_python && of_python(f->name);
 		if ((python || of_library(f->name)) && !f->bytes_written) {
 			s->opens += f->opens;
 			s->bytes += f->bytes_read;
@@ -483,7 +483,7 @@ static void find_startup(struct digest *d)
 	for (size_t c = 0; c < d->nclasses; c++) {
 		const struct digest_class *k = &d->class[c];
 		bool python = strcmp(k->name, "python") == 0;
-		if (!python && strcmp(k->name, "library") != 0)
+		if (python ? d->no_python : strcmp(k->name, "library") != 0)
 			continue;
 		s->opens += k->opens;
 		s->bytes += k->bytes_read;

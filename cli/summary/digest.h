@@ -165,6 +165,7 @@ struct digest {
 		totals_only; /* processes that were observed from outside, or not but for the kernel's totals */
 	int64_t unobserved;  /* programs that a process became or started, out of our reach */
 	bool command_lost;   /* one of them is what the command became */
+	bool no_python;      /* none of the processes can be Python's: files of its code are data */
 	char unobserved_program[112], unobserved_reason[24]; /* of one of them; "" where it is not known */
 	struct digest_unrecorded unrecorded[DIGEST_UNRECORDED];
 	size_t nunrecorded;

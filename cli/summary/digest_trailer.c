@@ -145,6 +145,21 @@ static int64_t unexplained(const struct trailer_table *t, uint64_t row, const ch
 	return value > 0 ? value : 0;
 }
 
+/* As the table `python_module` of metrics decides it: an unknown or anonymized program may be. */
+static bool may_be_python(const struct trailer_table *t, uint64_t row)
+{
+	static const char *const parts[] = {"py", "conda", "paraview", "blender", "wsgi"};
+	enum { ANONYMIZED = 8 };
+	char exe[512];
+	trailer_copy_text(t, row, "exe", exe, sizeof exe);
+	const char *slash = strrchr(exe, '/'), *name = slash ? slash + 1 : exe;
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (strcasestr(name, parts[i]))
+			return true;
+	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz234567");
+	return !*exe || (slash && n == ANONYMIZED && (!name[n] || name[n] == '.'));
+}
+
 static void read_process(struct digest *d, const struct trailer_table *t, uint64_t row, struct image_of *image)
 {
 	char ended[24], mpi[24];
@@ -155,6 +170,7 @@ static void read_process(struct digest *d, const struct trailer_table *t, uint64
 		return;
 	}
 	d->processes++;
+	d->no_python = d->no_python && !may_be_python(t, row);
 	d->unfinished += !ended_itself(ended);
 	d->folded_opens += I64("folded_opens");
 	d->unseen_unknown += read < 0;
@@ -246,6 +262,7 @@ static void read_processes(struct digest *d, struct trailer *trailer, const stru
 	struct image_of *images = calloc(n + 1, sizeof *images);
 	if (!images || trailer_find(trailer, "unobserved", &said, &err) < 0)
 		said = NULL;
+	d->no_python = n > 0;
 	for (uint64_t row = 0; images && row < n; row++)
 		read_process(d, t, row, &images[row]);
 	if (images)

@@ -133,6 +133,19 @@ def test_the_time_before_the_first_data_is_told(summary: Any, tmp_path: Path) ->
     assert "before its first data" not in " ".join(summary(["/usr/bin/python3", "-c", "import json"]).lines)
 
 
+def test_python_code_is_data_where_no_python_runs(summary: Any, tmp_path: Path) -> None:
+    """An archiver's input: 500 modules of 10 KiB. Where a Python runs as well they may be its imports."""
+    code = tmp_path / "code"
+    code.mkdir()
+    for n in range(500):
+        (code / f"module_{n}.py").write_text("# " + "x" * 10_000)
+    s = summary(["tar", "-cf", "code.tar", "code"])
+    assert "start-up" not in s.by_label
+    assert "before its first data" not in " ".join(s.lines)
+    both = ["sh", "-c", "/usr/bin/python3 -c 1; tar -cf code.tar code"]
+    assert "start-up" in summary(both).by_label
+
+
 def test_what_is_no_file_is_told_by_kind(summary: Any) -> None:
     s = summary(["sh", "-c", "dd if=/dev/zero bs=1000 count=50 status=none | dd bs=1000 status=none | wc -c"])
     assert s["not files"] == "pipes read 97.7 KiB, wrote 97.7 KiB; devices read 48.8 KiB"
