@@ -13,6 +13,7 @@ enum {
 	YIELDS = 8, /* to threads of the same priority; one of a lower runs while this one sleeps */
 	SLEEP_NS = 20 * 1000,
 	LONGEST_NS = 200 * 1000 * 1000,
+	AT_WORK_TURNS = 25,        /* so many times as long at most for a thread at work */
 	TURN_LEAST_NS = 1000,      /* also where a filter answers for the clock, which then stands still */
 	TURN_NS = 10 * 1000 * 1000 /* what one turn counts at most: the process may have been stopped meanwhile */
 };
@@ -96,6 +97,74 @@ static bool of_parent(uint64_t owner)
 	return (owner ^ self.name) >> 48;
 }
 
+/* Atomic: written by the one thread that holds the lock of the names, the number first; emptied by the thread itself. */
+static struct {
+	uint64_t name; /* in the locks that it holds; 0 = none is at work */
+	int thread;
+} at_work;
+
+static bool block_handled(uint64_t *before);
+
+void lock_work_begin(struct lock_work *w)
+{
+	w->name = 0;
+	if (lock_is_needless() || !block_handled(&w->signals))
+		return;
+	w->name = self.name;
+	__atomic_store_n(&at_work.thread, (int)sys_call(SYS_gettid, 0, 0, 0, 0, 0, 0), __ATOMIC_RELAXED);
+	__atomic_store_n(&at_work.name, self.name, __ATOMIC_RELEASE);
+}
+
+static void end_work(void)
+{
+	uint64_t mine = self.name;
+	__atomic_compare_exchange_n(&at_work.name, &mine, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+void lock_work_end(const struct lock_work *w)
+{
+	if (w->name != self.name)
+		return;
+	end_work();
+	sys_restore_all_signals(&w->signals);
+}
+
+struct look {
+	char path[40];
+	char text[64]; /* number, name in brackets, state */
+};
+
+static void read_state(void *look)
+{
+	struct look *l = look;
+	long n = sys_read_file(l->path, l->text, sizeof l->text - 1);
+	l->text[n > 0 ? n : 0] = '\0';
+}
+
+/* As the kernel says; not where it cannot be asked, nor of a thread of another process or under another number. */
+static bool goes_on(int thread)
+{
+	struct look l = {.path = "/proc/self/task/"};
+	char digits[12], *at = l.path + strlen(l.path);
+	int n = 0;
+	for (unsigned v = (unsigned)thread; n == 0 || v; v /= 10)
+		digits[n++] = (char)('0' + v % 10);
+	while (n)
+		*at++ = digits[--n];
+	memcpy(at, "/stat", 6);
+	alone_do(read_state, &l);
+	const char *name_end = strrchr(l.text, ')');
+	return name_end && name_end[1] == ' ' && name_end[2] && !strchr("TtZXx", name_end[2]);
+}
+
+bool lock_wait_longer(const struct lock_wait *w, int64_t *most, int thread)
+{
+	if (w->waited >= AT_WORK_TURNS * (int64_t)LONGEST_NS || !goes_on(thread))
+		return false;
+	*most = w->waited + LONGEST_NS;
+	return true;
+}
+
 static bool try(struct lock *l)
 {
 	uint64_t owner = __atomic_load_n(&l->owner, __ATOMIC_RELAXED);
@@ -120,14 +189,22 @@ static void give_up(struct lock *l)
 		lock_on_lost();
 }
 
+static bool is_longer(uint64_t owner, const struct lock_wait *w, int64_t *most)
+{
+	return (owner & ~(uint64_t)LOCK_STUCK) == __atomic_load_n(&at_work.name, __ATOMIC_ACQUIRE) &&
+	       lock_wait_longer(w, most, __atomic_load_n(&at_work.thread, __ATOMIC_RELAXED));
+}
+
 bool lock_wait(struct lock *l)
 {
 	struct lock_wait w = {0};
+	int64_t most = LONGEST_NS;
 	bool mine = false, stuck = false;
 	while (!mine && !stuck && !try(l)) {
 		uint64_t owner = __atomic_load_n(&l->owner, __ATOMIC_RELAXED);
 		mine = (owner & ~(uint64_t)LOCK_STUCK) == self.name;
-		stuck = !lock_wait_on(&w, LONGEST_NS) || (owner & LOCK_STUCK && w.turns > SPINS + BRIEF);
+		stuck = (!lock_wait_on(&w, most) && !is_longer(owner, &w, &most)) ||
+			(owner & LOCK_STUCK && w.turns > SPINS + BRIEF);
 	}
 	if (mine || stuck)
 		give_up(l);
@@ -147,6 +224,7 @@ void lock_drop_all(void)
 		if (self.deep[i])
 			drop_mine(self.deep[i]);
 	self.depth = 0;
+	end_work();
 	if (self.taken)
 		drop_mine(self.taken);
 }

@@ -1,7 +1,8 @@
 /*
  * Spin locks that are neither waited for without end nor taken from a holder that may come back: it may be a thread that
  * was stopped inside a record call, or one that is not on a processor. After a bounded wait
- * lock_take and lock_take_deep are false, and what could not be recorded is counted (lock_on_lost).
+ * lock_take and lock_take_deep are false, and what could not be recorded is counted (lock_on_lost). The wait is longer only while
+ * the holder makes what the process begins with (lock_work_begin) and is neither stopped nor gone.
  *
  * A lock holds its owner's name (lock_identify). So a forked child takes over what threads of its parent held, and a thread
  * that jumped out of a record call gives back what it held there (self_on_jump): what a lock guards must therefore be
@@ -93,6 +94,18 @@ static inline void lock_drop_deep(struct lock *l)
 	self.depth--;
 }
 
+/*
+ * The calling thread, which has the lock of the names, makes what may take long: others wait longer for each lock that it has. Signals
+ * with a handler are blocked: none of the program's makes it longer. Where there are no other threads, nothing happens.
+ */
+struct lock_work {
+	uint64_t name; /* the thread's; 0 = nothing has begun */
+	uint64_t signals;
+};
+
+void lock_work_begin(struct lock_work *w);
+void lock_work_end(const struct lock_work *w); /* without the lock; nothing where another thread began it, or none */
+
 /* The calling thread does not go on with what it began: what it holds is free. */
 void lock_drop_all(void);
 
@@ -134,5 +147,8 @@ struct lock_wait {
 
 /* False when it has been long enough. */
 bool lock_wait_on(struct lock_wait *w, int64_t most);
+
+/* It has been, of a wait for another thread at work: while that is neither stopped nor gone, `most` becomes longer, in the end 5 s. */
+bool lock_wait_longer(const struct lock_wait *w, int64_t *most, int thread);
 
 #endif

@@ -17,14 +17,31 @@
 
 static struct lock table_lock;
 
+/* Under that lock: it is held for the first name. */
+static struct lock_work first;
+
+static bool has_names(void);
+
+/* With the first name come the table, the mounts and the store's first pages: others wait longer for them. */
 bool names_lock(void)
 {
-	return lock_take_deep(&table_lock);
+	if (!lock_take_deep(&table_lock))
+		return false;
+	if (!has_names())
+		lock_work_begin(&first);
+	return true;
 }
 
 void names_unlock(void)
 {
+	struct lock_work done = {.name = 0};
+	if (__builtin_expect(first.name, false)) {
+		done = first;
+		first.name = 0;
+	}
 	lock_drop_deep(&table_lock);
+	if (__builtin_expect(done.name, false))
+		lock_work_end(&done);
 }
 
 /* ---- cleaning ---- */
@@ -369,6 +386,11 @@ struct table {
 static struct table *table;
 static size_t used;
 
+static bool has_names(void)
+{
+	return table;
+}
+
 /* Also without the lock: a key is there before its name. */
 static struct slot *find_in(struct table *t, uint64_t key)
 {
@@ -569,6 +591,7 @@ void names_reset(void)
 	path_forked();
 	directory.ended = directory.begun; /* of threads that the child does not have */
 	directory.kept = 0;
+	first.name = 0;
 	table = NULL;
 	used = 0;
 }

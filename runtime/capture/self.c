@@ -294,24 +294,40 @@ void self_count(enum state_operation_id operation, int64_t calls, int64_t errors
 
 enum { WAKING_NS = 1000 * 1000 * 1000 };
 
+static int thread_number(void)
+{
+	return (int)sys_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
+
+/* Not for the calling thread, of which a handler wants the turn that it interrupted. */
+static bool wait_longer(const struct lock_wait *w, int64_t *most)
+{
+	int waker = __atomic_load_n(&self_process.waker, __ATOMIC_RELAXED);
+	return waker != thread_number() && lock_wait_longer(w, most, waker);
+}
+
 bool self_take_turn(void)
 {
 	int pid = sys_pid();
 	struct lock_wait w = {0};
+	int64_t most = WAKING_NS;
 	int *waking = &self_process.waking, holder = __atomic_load_n(waking, __ATOMIC_RELAXED);
 	if (pid <= 0)
 		return false; /* a filter has answered */
 	while (holder == pid ||
 	       !__atomic_compare_exchange_n(waking, &holder, pid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-		if (!lock_wait_on(&w, WAKING_NS))
+		if (!lock_wait_on(&w, most) && !wait_longer(&w, &most))
 			return false;
 		holder = __atomic_load_n(waking, __ATOMIC_RELAXED);
 	}
+	if (!lock_is_needless())
+		__atomic_store_n(&self_process.waker, thread_number(), __ATOMIC_RELAXED);
 	return true;
 }
 
 void self_end_turn(void)
 {
+	__atomic_store_n(&self_process.waker, 0, __ATOMIC_RELAXED); /* whose number may be another thread's later */
 	__atomic_store_n(&self_process.waking, 0, __ATOMIC_RELEASE);
 }
 

@@ -29,6 +29,7 @@ union self_process {
 		uint64_t asleep; /* 1: this process, not a forked child, has recorded nothing yet */
 		uint64_t owned;  /* 1: the process that self_owner numbers, not a forked child of its number */
 		int waking; /* number of the process of which a thread wakes it; what one of our parent's held is free */
+		int waker;  /* that thread */
 	};
 	char page[SELF_PAGE];
 };
@@ -47,7 +48,10 @@ static inline bool self_asleep(void)
 
 bool self_admit(void);
 
-/* Of the threads of this process, to wake it or to change where its store is to be. False: another one held it for a second. */
+/*
+ * Of the threads of this process, to wake it or to change where its store is to be. False: another one held it for a second, or for
+ * 5 s where it is neither stopped nor gone.
+ */
 bool self_take_turn(void);
 void self_end_turn(void);
 

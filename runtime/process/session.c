@@ -15,7 +15,6 @@
 #include "lock.h"
 #include "self.h"
 #include "store.h"
-#include "store_limit.h"
 #include "sys.h"
 
 /*
@@ -210,9 +209,9 @@ static bool make_in(int dir, enum making how, const struct store_owner *owner)
 }
 
 /* A filter of system calls may refuse the process its number: its store would have another one's name, and stay for ever. */
-static bool may_make(int dir, enum making how)
+static bool may_make(enum making how)
 {
-	return how == TAKE_LAID_DOWN || (sys_pid() > 0 && store_limit_begin(dir));
+	return how == TAKE_LAID_DOWN || sys_pid() > 0;
 }
 
 static bool make_once(enum making how, const struct store_owner *owner)
@@ -220,7 +219,7 @@ static bool make_once(enum making how, const struct store_owner *owner)
 	int dir = open_directory();
 	if (dir < 0)
 		return false;
-	bool may = may_make(dir, how);
+	bool may = may_make(how);
 	if (may && how != TAKE_LAID_DOWN)
 		name_store();
 	bool made = may && make_in(dir, how, owner);

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "lock.h"
+#include "store_limit.h"
 #include "thread.h"
 #include "sys.h"
 
@@ -106,7 +107,7 @@ int store_file_create(int dir, const char *path, size_t size)
 {
 	const char *name = strrchr(path, '/') + 1;
 	int fd = sys_open_at(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd >= 0 && store_file_may_reach(size) && sys_truncate(fd, (int64_t)size) == 0)
+	if (fd >= 0 && store_file_may_reach(size) && sys_truncate(fd, (int64_t)size) == 0 && store_limit_begin(dir))
 		return fd;
 	if (fd >= 0) {
 		sys_close(fd);

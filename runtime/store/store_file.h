@@ -41,7 +41,7 @@ void store_region_place(struct store_region *r, const struct placed *at, size_t 
 /* To write beyond the process's limit is answered with a signal, which would be its end. */
 bool store_file_may_reach(uint64_t end);
 
-/* Makes the file `path` in its open directory, of `size` bytes; its descriptor, or -1. */
+/* Makes the file `path` in its open directory, of `size` bytes; its descriptor, or -1, also where there is no room for one more. */
 int store_file_create(int dir, const char *path, size_t size);
 
 /*

@@ -17,6 +17,7 @@ enum {
 struct sum {
 	int directory;
 	uint64_t bytes, stores;
+	uint64_t empty; /* of them: their processes still look whether they may have one */
 };
 
 static bool add(void *context, const char *name)
@@ -28,6 +29,7 @@ static bool add(void *context, const char *name)
 		uint64_t bytes = (uint64_t)s.st_blocks * 512; /* one that begins will have more */
 		sum->bytes += bytes > STORE_LEAST ? bytes : STORE_LEAST;
 		sum->stores++;
+		sum->empty += bytes == 0;
 	}
 	return true;
 }
@@ -48,14 +50,36 @@ static bool plenty(const struct statfs *fs, const struct stat *directory, size_t
 	return all <= free_bytes(fs) / MANY / stores_at_most(directory);
 }
 
-/* As if each of the others took as much now. */
-static bool fits(const struct statfs *fs, int directory, size_t more)
+static struct sum sum_of(int directory)
 {
 	static char names[2048] __attribute__((aligned(8)));
 	struct sum sum = {.directory = directory};
 	sys_each_name_in(directory, names, sizeof names, add, &sum);
+	return sum;
+}
+
+/* As if each of the others took as much now. */
+static bool fits_with(uint64_t bytes, uint64_t stores, uint64_t most, size_t more)
+{
+	return bytes < most && more <= (most - bytes) / (stores / 2 + 1);
+}
+
+static bool fits(const struct statfs *fs, int directory, size_t more)
+{
+	struct sum sum = sum_of(directory);
+	return fits_with(sum.bytes, sum.stores, free_bytes(fs) / SHARE, more);
+}
+
+/*
+ * All together have room, the new one and other empty ones included. Those are not counted a second time as stores that grow: some of
+ * them are about to go.
+ */
+static bool fits_another(const struct statfs *fs, int directory)
+{
+	struct sum sum = sum_of(directory);
 	uint64_t most = free_bytes(fs) / SHARE;
-	return sum.bytes < most && more <= (most - sum.bytes) / (sum.stores / 2 + 1);
+	return sum.bytes <= most &&
+	       fits_with(sum.bytes - sum.empty * STORE_LEAST, sum.stores - sum.empty, most, STORE_LEAST);
 }
 
 bool store_limit_begin(int directory)
@@ -64,7 +88,7 @@ bool store_limit_begin(int directory)
 	struct stat s;
 	if (sys_call(SYS_fstatfs, directory, (long)&fs, 0, 0, 0, 0) != 0 || sys_fstat(directory, &s) != 0)
 		return true;
-	return plenty(&fs, &s, STORE_LEAST) || fits(&fs, directory, STORE_LEAST);
+	return plenty(&fs, &s, STORE_LEAST) || fits_another(&fs, directory);
 }
 
 struct growth {

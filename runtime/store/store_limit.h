@@ -11,7 +11,10 @@
 
 enum { STORE_LEAST = 64 * 1024 }; /* bytes: of a process that does little */
 
-/* Another store may be made in the open directory. */
+/*
+ * The new store in the open directory, which is there and empty, may stay. It is asked only then: of many processes that begin at once,
+ * each sees the stores of all others.
+ */
 bool store_limit_begin(int directory);
 
 /* The store `path` has `own` bytes, and may have so many more. One thread at a time: it takes little of its stack. */

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,52 @@ def test_targets_and_their_servers(
             ("10.0.0.2@tcp", 1, 1, 1, 100),
             ("10.0.0.3@tcp", 1, 1, 1, 500),
         ]
+
+
+# The first file of a process is one of eight that as many threads open at the same moment; argument: in a forked child.
+AT_ONCE = """
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static pthread_barrier_t all;
+static void *work(void *number)
+{
+	char name[8];
+	snprintf(name, sizeof name, "t%d", (int)(intptr_t)number);
+	pthread_barrier_wait(&all);
+	int fd = open(name, O_WRONLY | O_CREAT, 0600);
+	return (void *)(intptr_t)(write(fd, name, 2) != 2 || close(fd));
+}
+int main(int argc, char **argv)
+{
+	pthread_t thread[8];
+	void *wrong = argv;
+	int status = 0, child = argc > 1 ? fork() : 0;
+	if (child)
+		return waitpid(child, &status, 0) != child || status;
+	pthread_barrier_init(&all, NULL, 8);
+	for (int i = 0; i < 8; i++)
+		pthread_create(&thread[i], NULL, work, (void *)(intptr_t)i);
+	for (int i = 0; i < 8; i++)
+		if (pthread_join(thread[i], &wrong) || wrong)
+			return 9;
+	return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("how", [[], ["forked"]], ids=["program", "child"])
+def test_files_that_are_opened_while_the_first_asks_a_slow_file_system_have_records(
+    lustre: StandIn, observe: Observe, compile_program: Callable[[str], Path], how: list[str]
+) -> None:
+    """Threads wait longer for a lock than its 200 ms while the holder is at the first file of the process."""
+    program = compile_program(AT_ONCE)
+    (lustre.layouts / ".slow").touch()
+    seen = observe([program, *how], cwd=lustre.mount)
+    assert seen.done.returncode == 0, seen.done.stderr
+    assert [seen.total("POSIX", "OPENS", f"{lustre.mount}/t{i}") for i in range(8)] == [1] * 8
+    assert not [row for row in seen.sections.get("excluded", []) if row["class"] == "table_busy"]
+    assert not [row for row in seen.sections["operation"] if row["name"] == "lost"]

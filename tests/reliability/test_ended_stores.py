@@ -393,6 +393,101 @@ def test_many_living_processes_leave_room_and_are_named(
     assert len(children) + int(lost["count"]) == 600
 
 
+AT_ONCE = r"""
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+enum { ALL = 128 };
+static int ready[2], go[2];
+static int child(int number)
+{
+	char name[16], c = 0;
+	if (ptrace(PTRACE_TRACEME, 0, 0, 0) || raise(SIGSTOP) || close(go[1]))
+		return 1;
+	snprintf(name, sizeof name, "f%d", number);
+	int fd = open(name, O_RDWR | O_CREAT, 0600);
+	return write(fd, "0123456789", 10) != 10 || close(fd) || write(ready[1], &c, 1) != 1 || read(go[0], &c, 1);
+}
+/* Its store is the only file that it makes with O_EXCL. A child that was refused one goes on to read. */
+static int is_at_store(pid_t child)
+{
+	struct __ptrace_syscall_info now = {0};
+	const unsigned flags = O_CREAT | O_EXCL;
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, child, sizeof now, &now) < 0)
+		return -1;
+	if (now.op != PTRACE_SYSCALL_INFO_ENTRY)
+		return 0;
+	if (now.entry.nr == SYS_read && now.entry.args[0] == (unsigned)go[0])
+		return -1;
+	return now.entry.nr == SYS_openat && (now.entry.args[2] & flags) == flags;
+}
+static int goes_to_next_call(pid_t child)
+{
+	int status;
+	return ptrace(PTRACE_SYSCALL, child, 0, 0) == 0 && waitpid(child, &status, 0) == child && WIFSTOPPED(status);
+}
+/* It is about to make its store, or has made it. */
+static int hold(pid_t child, int made)
+{
+	int status, at = 0;
+	const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL;
+	if (waitpid(child, &status, 0) != child || ptrace(PTRACE_SETOPTIONS, child, 0, options))
+		return 0;
+	while (at == 0)
+		at = goes_to_next_call(child) ? is_at_store(child) : -1;
+	return at > 0 && (!made || goes_to_next_call(child));
+}
+int main(int argc, char **argv)
+{
+	pid_t one[ALL];
+	char c;
+	int status, bad = 0, made = argc > 1 && strcmp(argv[1], "made") == 0;
+	if (pipe(ready) || pipe(go) || close(open("first", O_WRONLY | O_CREAT, 0600)))
+		return 2;
+	alarm(300); /* a child may die */
+	for (int i = 0; i < ALL; i++) {
+		if ((one[i] = fork()) == 0)
+			return child(i);
+		if (!hold(one[i], made))
+			return 3;
+	}
+	for (int i = 0; i < ALL; i++)
+		if (ptrace(PTRACE_DETACH, one[i], 0, 0) || read(ready[0], &c, 1) != 1)
+			return 4;
+	struct statvfs s;
+	statvfs("/dev/shm", &s);
+	printf("%lld\n", (long long)(s.f_blocks - s.f_bfree) * s.f_frsize);
+	fflush(stdout);
+	close(go[0]), close(go[1]);
+	while (wait(&status) > 0)
+		bad += status != 0;
+	return bad;
+}
+"""
+
+
+@pytest.mark.parametrize("held", ["looked", "made"])
+def test_processes_that_begin_at_once_leave_room(
+    held: str, iolens: Path, run_iolens: Run, compile_program: Callable[[str], Path], data: Path
+) -> None:
+    """Each is held before it makes its store, or behind that, until all others are: they go on one by one."""
+    program = compile_program(AT_ONCE)
+    done = own_shm([iolens, "run", "-o", "log", "--", program, held], data, size="24m")
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) <= 6 << 20, "a quarter; 8 MB with all 128"
+    tables = shown.sections(run_iolens(["show", "--ext", data / "log"]).stdout)
+    children = [row for row in tables["process"] if row["forked"] == "1"]
+    (lost,) = [row for row in tables["unobserved"] if row["reason"] == "no_store"]
+    assert 40 <= len(children) <= 72
+    assert len(children) + int(lost["count"]) == 128
+
+
 FULL = r"""
 #include <fcntl.h>
 #include <stdio.h>

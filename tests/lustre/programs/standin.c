@@ -1,7 +1,7 @@
 /*
  * A file system that stands for Lustre: the files of a directory, and as their attribute lustre.lov what stands under their name
  * in another. A file of at least a MiB has the layout NAME.grown, if there is one. Every question for a layout is a line of
- * LAYOUTS/.asked.
+ * LAYOUTS/.asked. While there is a file LAYOUTS/.slow, questions for the file system itself take 0.7 s.
  *
  *	standin FILES LAYOUTS -f -o subtype=TYPE MOUNTPOINT
  */
@@ -122,6 +122,8 @@ static int move(const char *from, const char *to, unsigned flags)
 static int facts(const char *path, struct statvfs *out)
 {
 	(void)path;
+	if (faccessat(layouts, ".slow", F_OK, 0) == 0)
+		usleep(700 * 1000);
 	return result(fstatvfs(files, out));
 }
 
