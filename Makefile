@@ -42,8 +42,8 @@ format: build ## format C and Python in place, wrap the prose of the pages
 	$(bin)/ruff format -q .
 	$(bin)/python tools/wrap.py
 
-campaign-tests: build ## the tests that tests/tiers.toml keeps for campaigns
-	$(bin)/python tests/run.py campaign
+campaign-tests: ## install what they need, and run the tests that tests/tiers.toml keeps for campaigns
+	./bootstrap campaign
 
 sanitize: ## unit tests and the preload library under ASan + UBSan, then under TSan
 	@$(MAKE) sanitize-asan kinds=address,undefined
