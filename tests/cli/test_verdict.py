@@ -307,6 +307,29 @@ def by_the_first() -> Job:
     return of(first, used(1, 0.1, major_faults=0, waits=90_000, storage_read=150 * MiB))
 
 
+COLD_LIBRARIES = {"major_faults": 12_500, "waits": 1_000_000, "storage_read": 100 * MiB}  # 2.5 s
+
+
+def cold_ranks() -> Job:
+    """They page in the same libraries at the same time: the run is held up once, not four times."""
+    return of(*(used(n, 0.1, mpi="MPICH", **COLD_LIBRARIES) for n in range(4)))
+
+
+def cold_in_turn() -> Job:
+    """Twin: each is started by a shell when the one before has ended."""
+    return of(*(used(n, 0.05, start=2.55 * n, end=2.55 * (n + 1), **COLD_LIBRARIES) for n in range(4)))
+
+
+def queued_together() -> Job:
+    """Four wait 4 s each for a processor at the same time: the run is held up for 4 s of 10, not for the rest of it."""
+    return of(*(used(n, 0.75, processor_wait=4.0) for n in range(4)))
+
+
+def queued_in_turn() -> Job:
+    """Twin: one after the other."""
+    return of(*(used(n, 0.75, start=2.5 * n, end=2.5 * (n + 1), processor_wait=1.5) for n in range(4)))
+
+
 def by_cold_reads() -> Job:
     """Its calls read 50 MiB from storage at 50 MiB/s: what was paged in is taken to have come as fast."""
     times = {"read_time": 1.0, "io_time": 0.05, "seen_read": 50 * MiB}
@@ -385,9 +408,14 @@ BUSY_AND_FAULTS = (
         (brought, "the processor, busy for 94 % of the run; meanwhile 1000.0 MiB of programs, libraries and mapped "
          "files came from storage"),
         (queued, "the processor, busy for 20 % of the run; for 75 %, the program waited while others used it"),
-        (by_the_first, BUSY_AND_FAULTS.format(81, 49, 250)),
+        (by_the_first, BUSY_AND_FAULTS.format(81, 29, 250)),
         (by_cold_reads, "waiting, 68 % of the run, most likely for a timer, a lock or another process, and "
          "page faults, about 30 % of the run: 150.0 MiB " + PAGES),
+        (cold_ranks, "waiting, 70 % of the run, most likely for a timer, a lock or another process, and "
+         "page faults, about 25 % of the run: 400.0 MiB " + PAGES),
+        (cold_in_turn, "page faults, about 98 % of the run: 400.0 MiB " + PAGES),
+        (queued_together, "the processor, busy for 30 % of the run; for 40 %, the program waited while others used it"),
+        (queued_in_turn, "the processor, busy for 30 % of the run; for 60 %, the program waited while others used it"),
         (many_starts, "the start of 1,000 processes, 10.00 ms each"),
         (a_socket, "waiting, 98 % of the run, most likely for a socket"),
         (asleep, "waiting, 98 % of the run, most likely for a timer, a lock or another process"),
