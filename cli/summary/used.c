@@ -32,8 +32,22 @@ static bool faulted(const struct used_faults *f)
 
 static double idle(const struct used_faults *f)
 {
-	double rest = f->end - f->start - f->processor - f->io;
+	double rest = f->end - f->start - f->processor - f->io + f->in_io;
 	return rest > 0 ? rest : 0;
+}
+
+/* A process with one thread is in its calls for at most as long as it sleeps or runs in the kernel. */
+void used_find_queue(struct used_faults *f)
+{
+	double rest = f->end - f->start - f->user - f->delay, most = f->delay < f->io ? f->delay : f->io;
+	if (f->known && f->single)
+		f->in_io = clamp(f->io - (rest > 0 ? rest : 0), 0, most > 0 ? most : 0);
+}
+
+/* Of one thread all of it: it does nothing else meanwhile. */
+static double delayed(const struct used_faults *f)
+{
+	return clamp(f->delay, 0, f->single ? f->end - f->start - f->processor : idle(f));
 }
 
 /* s that it neither ran, nor waited for a processor, nor was in I/O. */
@@ -97,10 +111,9 @@ static double estimated(const struct used_faults *f, const struct used_storage *
 	return clamp(by_number > by_bytes ? by_number : by_bytes, 0, asleep(f));
 }
 
-void used_add_faults(struct digest_used *u, const struct used_storage *s, const struct used_faults *f)
+void used_add_faults(struct digest_used *u, const struct used_storage *s, struct used_faults *f)
 {
 	int64_t waits = waits_for_pages(f);
-	u->delay += clamp(f->delay, 0, idle(f));
 	if (f->known && f->io > u->most_io && f->end > f->start) {
 		u->most_io = f->io;
 		u->computing = f->processor / (f->end - f->start);
@@ -110,7 +123,23 @@ void used_add_faults(struct digest_used *u, const struct used_storage *s, const 
 	u->faults += f->faults;
 	u->fault_bytes += paged_in(f);
 	double most = waits ? measured(f, waits) : asleep(f);
-	u->fault_time += waits && !slept(f) ? most : clamp(estimated(f, s), 0, most);
+	f->paged = waits && !slept(f) ? most : clamp(estimated(f, s), 0, most);
+}
+
+/* Of these s from `start` on, what is beyond those of processes before. */
+static double beyond(double *until, double start, double time)
+{
+	double from = start > *until ? start : *until, end = start + time;
+	if (time <= 0 || end <= from)
+		return 0;
+	*until = end;
+	return end - from;
+}
+
+void used_add_waits(struct digest_used *u, struct used_waits *w, const struct used_faults *f)
+{
+	u->fault_time += beyond(&w->paged_until, f->start, f->paged);
+	u->delay += beyond(&w->delayed_until, f->start, delayed(f));
 }
 
 static void add_program(struct digest_used *u, const char *exe, size_t n, double processor)
@@ -143,6 +172,8 @@ void used_add(struct digest_used *u, const struct trailer_table *t, uint64_t row
 				       .start = F64("start"),
 				       .end = F64("end"),
 				       .processor = processor,
+				       .user = F64("user_time"),
+				       .single = trailer_field(t, "processor_threads") && I64("processor_threads") == 1,
 				       .io = F64("io_time"),
 				       .read = F64("read_time"),
 				       .delay = delay > 0 ? delay : 0,

@@ -307,6 +307,29 @@ def by_the_first() -> Job:
     return of(first, used(1, 0.1, major_faults=0, waits=90_000, storage_read=150 * MiB))
 
 
+COLD_LIBRARIES = {"major_faults": 12_500, "waits": 1_000_000, "storage_read": 100 * MiB}  # 2.5 s
+
+
+def cold_ranks() -> Job:
+    """They page in the same libraries at the same time: the run is held up once, not four times."""
+    return of(*(used(n, 0.1, mpi="MPICH", **COLD_LIBRARIES) for n in range(4)))
+
+
+def cold_in_turn() -> Job:
+    """Twin: each is started by a shell when the one before has ended."""
+    return of(*(used(n, 0.05, start=2.55 * n, end=2.55 * (n + 1), **COLD_LIBRARIES) for n in range(4)))
+
+
+def queued_together() -> Job:
+    """Four wait 4 s each for a processor at the same time: the run is held up for 4 s of 10, not for the rest of it."""
+    return of(*(used(n, 0.75, processor_wait=4.0) for n in range(4)))
+
+
+def queued_in_turn() -> Job:
+    """Twin: one after the other."""
+    return of(*(used(n, 0.75, start=2.5 * n, end=2.5 * (n + 1), processor_wait=1.5) for n in range(4)))
+
+
 def by_cold_reads() -> Job:
     """Its calls read 50 MiB from storage at 50 MiB/s: what was paged in is taken to have come as fast."""
     times = {"read_time": 1.0, "io_time": 0.05, "seen_read": 50 * MiB}
@@ -385,9 +408,14 @@ BUSY_AND_FAULTS = (
         (brought, "the processor, busy for 94 % of the run; meanwhile 1000.0 MiB of programs, libraries and mapped "
          "files came from storage"),
         (queued, "the processor, busy for 20 % of the run; for 75 %, the program waited while others used it"),
-        (by_the_first, BUSY_AND_FAULTS.format(81, 49, 250)),
+        (by_the_first, BUSY_AND_FAULTS.format(81, 29, 250)),
         (by_cold_reads, "waiting, 68 % of the run, most likely for a timer, a lock or another process, and "
          "page faults, about 30 % of the run: 150.0 MiB " + PAGES),
+        (cold_ranks, "waiting, 70 % of the run, most likely for a timer, a lock or another process, and "
+         "page faults, about 25 % of the run: 400.0 MiB " + PAGES),
+        (cold_in_turn, "page faults, about 98 % of the run: 400.0 MiB " + PAGES),
+        (queued_together, "the processor, busy for 30 % of the run; for 40 %, the program waited while others used it"),
+        (queued_in_turn, "the processor, busy for 30 % of the run; for 60 %, the program waited while others used it"),
         (many_starts, "the start of 1,000 processes, 10.00 ms each"),
         (a_socket, "waiting, 98 % of the run, most likely for a socket"),
         (asleep, "waiting, 98 % of the run, most likely for a timer, a lock or another process"),
@@ -453,6 +481,60 @@ def test_waiting_for_a_late_rank_is_no_io(
             assert {f.rule for f in find(data)} & {"io_is_small", "io_is_large"} == {"io_is_small"}
     else:
         assert "comes late" not in found["text"]
+
+
+QUEUED = {"user_time": 0.8, "system_time": 0.7, "processor_wait": 8.0, "processor_threads": 1}
+SLEEPS = {**QUEUED, "processor_wait": 0.2}
+
+
+@pytest.mark.parametrize(
+    ("values", "io_time", "queued"),
+    [(QUEUED, 1.2, 3.8), (SLEEPS, 5.0, 0.0), ({**QUEUED, "processor_threads": 3}, 5.0, 0.0)],
+    ids=["for a processor", "twin: for storage", "twin: one of several threads"],
+)
+def test_calls_that_wait_for_a_processor_are_no_io(
+    run_iolens: Run, tmp_path: Path, values: dict[str, float], io_time: float, queued: float
+) -> None:
+    """5 s of 10 in calls. Of the run, 0.8 s are in user mode and 8 s in the queue: 1.2 s are left for calls."""
+    job = Job(nprocs=1, run_time=10).posix("/d/a", 0, write={10: 1_000_000}, write_time=4.9)
+    times = {"io_time": 5.0, "write_time": 5.0, "read_time": 0.0}
+    log = job.section("process", {**used(0, 0.0), **times, **values}).save(tmp_path / "job.darshan")
+    found = verdict(run_iolens, log)
+    assert found["io_share"] == pytest.approx(io_time / 10)
+    assert found["level"] == level_of_report(run_iolens, log) == ("look" if queued else "problem")
+    goes = "% of the run time goes into I/O, most of it writing: 1.0 million writes of 10 B to a"
+    more = (
+        "; more goes into the processor, busy for 15 % of the run; for 80 %, the program waited while others "
+        "used it (38 % in I/O calls)"
+    )
+    assert found["text"] == (f"12 {goes}{more}" if queued else f"50 {goes}")
+    with Dataset(log) as data:
+        (row,) = data.metric("verdict_time")
+        assert (row["value"], row["queued"]) == (pytest.approx(io_time), pytest.approx(queued))
+        (instead_of,) = data.metric("instead")
+        assert instead(instead_of, 10.0) in more or not queued
+        (tiny,) = (f for f in find(data) if f.rule == "tiny_writes")
+        assert tiny.time_lost is not None and tiny.time_lost <= io_time + 1e-9
+    said = "for 38 % more, the program waited for a processor in I/O calls"
+    assert (said in report_text(run_iolens, log)) == bool(queued)
+
+
+def test_of_ranks_the_one_longest_in_io_tells_what_waited_for_a_processor(
+    run_iolens: Run, tmp_path: Path
+) -> None:
+    """Rank 1, which is longer in I/O, sleeps in it; rank 0 waits for a processor."""
+    job = Job(nprocs=2, run_time=10)
+    for rank in range(2):
+        job.posix(f"/d/{rank}", rank, write={10: 1_000_000}, write_time=4.9)
+    times = {"write_time": 5.0, "read_time": 0.0, "mpi": "MPICH"}
+    queues, sleeps = (
+        {**used(rank, 0.0), **times, **values, "io_time": io_time}
+        for rank, values, io_time in ((0, QUEUED, 5.0), (1, SLEEPS, 5.5))
+    )
+    log = job.section("process", queues, sleeps).save(tmp_path / "job.darshan")
+    assert verdict(run_iolens, log)["io_share"] == pytest.approx(0.55)
+    with Dataset(log) as data:
+        assert data.value("verdict_time") == pytest.approx(5.5)
 
 
 def test_nothing_is_said_of_unobserved_programs(run_iolens: Run, tmp_path: Path) -> None:
