@@ -95,20 +95,41 @@ class Loader:
             worker.join()
 
 
+class Timed:
+    """A loader, and the seconds in it: less than a wait by what another program has the processor for between both."""
+
+    def __init__(self, loader: Loader) -> None:
+        self.loader, self.seconds = loader, 0.0
+
+    def __iter__(self) -> Any:
+        before = time.monotonic()
+        self.batches = iter(self.loader)
+        self.seconds += time.monotonic() - before
+        return self
+
+    def __next__(self) -> Any:
+        before = time.monotonic()
+        try:
+            return next(self.batches)
+        finally:
+            self.seconds += time.monotonic() - before
+
+
 def main() -> None:
     parts = {**PARTS, **json.loads(sys.argv[1])}
     Path("samples").write_bytes(bytes(1000))
     end()  # nothing; what it imports is no part of the loop
     loader, stepping, began = Loader(parts), 0.0, time.monotonic()
+    timed = Timed(loader)
     for _ in range(parts["epochs"]):
-        for _ in steps(loader):
+        for _ in steps(timed):
             before = time.monotonic()
             time.sleep(parts["step"])
             stepping += time.monotonic() - before
     loop = time.monotonic() - began
     total, read, processor = (sum(column) for column in zip(*loader.made))
-    told = {"loop": loop, "wait": loop - stepping, "made": total, "read": read, "processor": processor}
-    json.dump({**told, "batches": len(loader.made)}, sys.stdout)
+    told = {"loop": loop, "wait": loop - stepping, "waited": timed.seconds, "batches": len(loader.made)}
+    json.dump({**told, "made": total, "read": read, "processor": processor}, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -106,7 +106,8 @@ def test_a_loop_of_known_parts(observe: Observe, slow: Path, tmp_path: Path, nam
     loop = Loop(observe, slow, tmp_path, parts)
     row, true = loop.row, loop.true
     assert (row["batches"], row["workers"] > 0) == (true["batches"], parts.get("workers", 0) > 0)
-    assert row["share"] == pytest.approx(true["wait"] / true["loop"], abs=0.03)
+    off = 0.03 * true["loop"]
+    assert true["waited"] - off < row["wait"] < true["wait"] + off and row["loop"] < true["loop"] + off
     found = shares(row)
     assert sum(found.values()) == pytest.approx(row["share"], abs=0.001)
     waits = ("starting", "first_batch", "next_batch", "ending")
