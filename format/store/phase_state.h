@@ -61,24 +61,32 @@ struct state_phase_of_thread {
 	struct state_phase_io settled;
 };
 
-/* Of phases of loaders, processor time is measured, too: `loader: next batch`. */
-static inline bool phase_state_of_loader(const char *name)
+static inline bool phase_state_begins(const char *name, const char *begin)
 {
-	static const char begin[] = "loader: ";
 	size_t n = 0;
 	while (begin[n] && name[n] == begin[n])
 		n++;
 	return !begin[n];
 }
 
-/* A loop waits in it, as in all of a loader but what its workers do. */
+/* Of phases of loaders, processor time is measured, too: `loader: next batch`. */
+static inline bool phase_state_of_loader(const char *name)
+{
+	return phase_state_begins(name, "loader: ");
+}
+
+/* What a library does in one: `loader: in Zarr`. */
+static inline bool phase_state_of_library(const char *name)
+{
+	return phase_state_begins(name, "loader: in ");
+}
+
+/* A loop waits in it, as in all of a loader but what its workers and libraries do. */
 static inline bool phase_state_of_wait(const char *name)
 {
 	static const char work[] = "loader: fetch";
-	size_t n = 0;
-	while (work[n] && name[n] == work[n])
-		n++;
-	return phase_state_of_loader(name) && (work[n] || name[n]);
+	bool works = phase_state_begins(name, work) && !name[sizeof work - 1];
+	return phase_state_of_loader(name) && !works && !phase_state_of_library(name);
 }
 
 /* Adds what is between the two. */

@@ -126,11 +126,42 @@ static object *fetch(object *original, object *arguments, object *keywords)
 		       : in_phase("loader: fetch", original, arguments, keywords);
 }
 
+static object *in_library(const char *name, object *original, object *arguments, object *keywords)
+{
+	uint64_t id = phase_range_begin_library(name);
+	object *result = py.PyObject_Call(original, arguments, keywords);
+	phase_range_end(id);
+	return result;
+}
+
+static object *in_zarr(object *original, object *arguments, object *keywords)
+{
+	return in_library("loader: in Zarr", original, arguments, keywords);
+}
+
+static object *in_parquet(object *original, object *arguments, object *keywords)
+{
+	return in_library("loader: in Parquet", original, arguments, keywords);
+}
+
+/* Of PyTorch's loader, its fetchers, Zarr's arrays, PyArrow's Parquet files. */
+#define METHODS(X)                             \
+	X("__iter__", start)                   \
+	X("__next__", next_batch)              \
+	X("fetch", fetch)                      \
+	X("__getitem__", in_zarr)              \
+	X("get_basic_selection", in_zarr)      \
+	X("get_orthogonal_selection", in_zarr) \
+	X("get_coordinate_selection", in_zarr) \
+	X("get_mask_selection", in_zarr)       \
+	X("get_block_selection", in_zarr)      \
+	X("read", in_parquet)                  \
+	X("read_row_group", in_parquet)        \
+	X("read_row_groups", in_parquet)
+
 static const struct definition methods[] = {
-	{"__iter__", start, TUPLE | KEYWORDS, NULL},
-	{"__next__", next_batch, TUPLE | KEYWORDS, NULL},
-	{"fetch", fetch, TUPLE | KEYWORDS, NULL},
-};
+#define DEFINITION(name, call) {name, call, TUPLE | KEYWORDS, NULL},
+	METHODS(DEFINITION)};
 
 /* wrap(number of the method, original) */
 static object *wrap(object *own, object *arguments, object *keywords)
@@ -148,18 +179,13 @@ static object *wrap(object *own, object *arguments, object *keywords)
 }
 
 /*
- * Nothing of PyTorch is imported here: a finder that finds nothing itself waits for the one module, is gone once that is found, and has
- * it followed once the program has loaded it. Whatever goes wrong, PyTorch is as it was.
+ * Nothing is imported here: a finder that finds nothing itself waits for the one module, is gone once that is found, and has it
+ * followed once the program has loaded it. Whatever goes wrong, the module is as it was.
  */
-static const char source[] =
+static const char follow[] =
 	"import sys\n"
-	"NAME = 'torch.utils.data.dataloader'\n"
 	"def follow(module):\n"
-	"    methods = [(module.DataLoader, 0), (module._BaseDataLoaderIter, 1)]\n"
-	"    fetchers = sys.modules['torch.utils.data._utils.fetch']\n"
-	"    methods += [(fetchers._MapDatasetFetcher, 2), (fetchers._IterableDatasetFetcher, 2)]\n"
-	"    names = ('__iter__', '__next__', 'fetch')\n"
-	"    made = [(kind, names[n], wrap(n, vars(kind)[names[n]])) for kind, n in methods]\n"
+	"    made = [(kind, names[n], wrap(n, vars(kind)[names[n]])) for kind, n in methods(module)]\n"
 	"    for kind, name, method in made:\n"
 	"        setattr(kind, name, method)\n"
 	"def follow_when_loaded(loader):\n"
@@ -177,20 +203,46 @@ static const char source[] =
 	"        pass\n"
 	"class Finder:\n"
 	"    def find_spec(self, name, path=None, target=None):\n"
-	"        if name != NAME or self not in sys.meta_path:\n"
+	"        if name not in NAMES or self not in sys.meta_path:\n"
 	"            return None\n"
-	"        sys.meta_path.remove(self)\n"
-	"        for finder in list(sys.meta_path):\n"
+	"        for finder in [finder for finder in sys.meta_path if finder is not self]:\n"
 	"            find = getattr(finder, 'find_spec', None)\n"
 	"            spec = find(name, path, target) if find else None\n"
 	"            if spec is not None:\n"
-	"                follow_when_loaded(spec.loader)\n"
+	"                if getattr(spec, 'submodule_search_locations', None) is None:\n"
+	"                    sys.meta_path.remove(self)\n"
+	"                    follow_when_loaded(spec.loader)\n"
 	"                return spec\n"
 	"        return None\n"
-	"if NAME in sys.modules:\n"
-	"    follow(sys.modules[NAME])\n"
+	"loaded = [sys.modules[name] for name in NAMES if name in sys.modules]\n"
+	"if loaded:\n"
+	"    follow(loaded[-1])\n"
 	"else:\n"
 	"    sys.meta_path.insert(0, Finder())\n";
+
+#define QUOTED(name, call) "'" name "', "
+static const char names[] = "names = (" METHODS(QUOTED) ")\n";
+
+/* A package whose first file is looked for, and what of it is followed: a module, and methods by their numbers. */
+static const struct followed {
+	const char *package, *source;
+} followed[] = {
+	{"/torch", "NAMES = ('torch.utils.data.dataloader',)\n"
+		   "def methods(module):\n"
+		   "    fetchers = sys.modules['torch.utils.data._utils.fetch']\n"
+		   "    return [(module.DataLoader, 0), (module._BaseDataLoaderIter, 1),\n"
+		   "            (fetchers._MapDatasetFetcher, 2), (fetchers._IterableDatasetFetcher, 2)]\n"},
+	/* Zarr 2 has a module zarr.core, Zarr 3 a package. */
+	{"/zarr", "NAMES = ('zarr.core', 'zarr.core.array')\n"
+		  "def methods(module):\n"
+		  "    return [(module.Array, n) for n in range(3, 9) if names[n] in vars(module.Array)]\n"},
+	{"/pyarrow/parquet", "NAMES = ('pyarrow.parquet.core',)\n"
+			     "def methods(module):\n"
+			     "    return [(kind, n) for kind in (module.ParquetFile, module.ParquetDataset)\n"
+			     "            for n in range(9, 12) if names[n] in vars(kind)]\n"},
+};
+
+enum { FOLLOWED = sizeof followed / sizeof *followed };
 
 static void drop(object *o)
 {
@@ -198,50 +250,63 @@ static void drop(object *o)
 		py.Py_DecRef(o);
 }
 
-/* Called by the interpreter between two of its steps, in the main thread. -1: an exception that is not ours, such as an interrupt. */
-static int install(void *nothing)
+static object *run(const char *text, object *globals)
 {
-	static const struct definition definition = {"wrap", wrap, TUPLE | KEYWORDS, NULL};
-	object *globals = py.PyDict_New(), *function = py.PyCFunction_NewEx(&definition, NULL, NULL);
-	object *code = py.Py_CompileString(source, "<iolens>", FILE_INPUT), *result = NULL;
-	(void)nothing;
-	if (globals && function && code && py.PyDict_SetItemString(globals, "wrap", function) == 0 &&
-	    py.PyDict_SetItemString(globals, "__builtins__", py.PyEval_GetBuiltins()) == 0)
-		result = py.PyEval_EvalCode(code, globals, globals);
-	bool failed = !result, ours = failed && py.PyErr_ExceptionMatches(*py.PyExc_Exception);
-	if (ours)
-		py.PyErr_Clear();
-	drop(result);
+	object *code = py.Py_CompileString(text, "<iolens>", FILE_INPUT);
+	object *result = code ? py.PyEval_EvalCode(code, globals, globals) : NULL;
 	drop(code);
-	drop(function);
-	drop(globals);
-	return failed && !ours ? -1 : 0;
+	return result;
 }
 
-/* ---- PyTorch comes ---- */
-
-/* torch/__init__.py or its byte code, wherever that is kept. */
-static bool is_torch(const struct path *p)
+/* Called by the interpreter between two of its steps, in the main thread. -1: an exception that is not ours, such as an interrupt. */
+static int install(void *which)
 {
-	static const char package[] = "/torch", cache[] = "/__pycache__", file[] = "/__init__.";
+	static const struct definition definition = {"wrap", wrap, TUPLE | KEYWORDS, NULL};
+	const struct followed *f = which;
+	const char *const texts[] = {names, f->source, follow};
+	object *globals = py.PyDict_New(), *function = py.PyCFunction_NewEx(&definition, NULL, NULL);
+	bool done = globals && function && py.PyDict_SetItemString(globals, "wrap", function) == 0 &&
+		    py.PyDict_SetItemString(globals, "__builtins__", py.PyEval_GetBuiltins()) == 0;
+	for (size_t n = 0; done && n < sizeof texts / sizeof *texts; n++) {
+		object *result = run(texts[n], globals);
+		done = result;
+		drop(result);
+	}
+	bool ours = !done && py.PyErr_ExceptionMatches(*py.PyExc_Exception);
+	if (ours)
+		py.PyErr_Clear();
+	drop(function);
+	drop(globals);
+	return done || ours ? 0 : -1;
+}
+
+/* ---- a library comes ---- */
+
+/* Its __init__.py or the byte code of that, wherever that is kept. */
+static bool is_first_of(const struct path *p, const char *package)
+{
+	static const char cache[] = "/__pycache__", file[] = "/__init__.";
 	const char *slash = strrchr(p->text, '/');
 	if (!slash || strncmp(slash, file, sizeof file - 1) != 0)
 		return false;
-	size_t n = (size_t)(slash - p->text), cached = sizeof cache - 1;
+	size_t n = (size_t)(slash - p->text), cached = sizeof cache - 1, length = strlen(package);
 	if (n > cached && !memcmp(slash - cached, cache, cached))
 		n -= cached;
-	return n >= sizeof package - 1 && !memcmp(p->text + n - (sizeof package - 1), package, sizeof package - 1);
+	return n >= length && !memcmp(p->text + n - length, package, length);
 }
 
 /* Python calls `install` at the next of its steps: the import has only begun. */
 void loader_begin(const struct path *p)
 {
-	static bool asked; /* atomic: any thread may import */
-	if (!is_torch(p) || __atomic_load_n(&asked, __ATOMIC_RELAXED) ||
+	static bool asked[FOLLOWED]; /* atomic: any thread may import */
+	size_t n = 0;
+	while (n < FOLLOWED && !is_first_of(p, followed[n].package))
+		n++;
+	if (n == FOLLOWED || __atomic_load_n(&asked[n], __ATOMIC_RELAXED) ||
 	    (config.ranges && strcmp(config.ranges, "off") == 0))
 		return;
 	int saved = errno;
-	if (find_python() && py.Py_IsInitialized() && !__atomic_exchange_n(&asked, true, __ATOMIC_RELAXED))
-		py.Py_AddPendingCall(install, NULL);
+	if (find_python() && py.Py_IsInitialized() && !__atomic_exchange_n(&asked[n], true, __ATOMIC_RELAXED))
+		py.Py_AddPendingCall(install, (void *)&followed[n]);
 	errno = saved;
 }

@@ -41,9 +41,9 @@ static uint64_t push(struct stack *s, const char *name, const void *of)
 		p->first = now;
 	p->open++;
 	double processor = phase_state_of_loader(name) ? phase_processor() : -1;
-	bool wait = phase_state_of_wait(name);
+	bool wait = phase_state_of_wait(name), library = phase_state_of_library(name);
 	s->checkpoint.between = s->checkpoint.between && !wait;
-	s->frame[s->depth++] = (struct frame){hash_of(name), of, id, row, wait, now, processor, 0, {0}};
+	s->frame[s->depth++] = (struct frame){hash_of(name), of, id, row, wait, library, now, processor, 0, {0}};
 	return id;
 }
 
@@ -62,7 +62,9 @@ static void take_out(struct stack *s, int k)
 	p->last = now;
 	p->count++;
 	p->open--;
-	phase_state_step(phase_table(), &(struct state_step){f.row, 1, f.start, now, f.io, {f.bytes[0], f.bytes[1]}});
+	if (!f.library)
+		phase_state_step(phase_table(),
+				 &(struct state_step){f.row, 1, f.start, now, f.io, {f.bytes[0], f.bytes[1]}});
 	if (f.wait)
 		checkpoint_look(s);
 	if (!k)
@@ -134,6 +136,27 @@ uint64_t phase_range_begin(const char *name, const void *of)
 	}
 	errno = saved;
 	return id;
+}
+
+static bool makes_batch(const struct stack *s)
+{
+	bool loader = false;
+	for (int k = 0; k < s->depth; k++) {
+		if (s->frame[k].library)
+			return false;
+		loader = loader || phase_state_of_loader(phase_table()->phase[s->frame[k].row].name);
+	}
+	return loader;
+}
+
+uint64_t phase_range_begin_library(const char *name)
+{
+	bool makes = false;
+	if (phase_stacks && enter()) {
+		makes = makes_batch(&phase_stacks[phase_number(self.shard)]);
+		self_leave_locked(&phase_lock);
+	}
+	return makes ? phase_range_begin(name, NULL) : 0;
 }
 
 /* What it does until it ends goes to the phase of that name. */

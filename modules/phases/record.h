@@ -20,6 +20,9 @@ void phase_range_end_last(const void *of);
 /* It was another phase, as its end shows. */
 void phase_range_end_as(uint64_t id, const char *name);
 
+/* Of a library, where the thread is in a phase of a loader; 0 elsewhere, and within a library's. */
+uint64_t phase_range_begin_library(const char *name);
+
 /* The same of the thread's innermost one that phase_begin began. */
 void phase_end_as(const char *name);
 

@@ -17,6 +17,7 @@ struct frame {
 	uint64_t id;
 	int row;
 	bool wait; /* of a loop for its loader */
+	bool library;
 	double start;
 	double processor; /* s that the thread had been on a processor; -1 = not asked */
 	double io;

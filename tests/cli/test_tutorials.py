@@ -8,11 +8,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import places
 import pytest
 import slurm
+import torch_standin
 
 FOLDER = places.ROOT / "docs" / "tutorials"
 PAGES = sorted(page.name for page in FOLDER.glob("*.md") if page.name != "README.md")
@@ -48,12 +50,14 @@ def folder(tmp_path: Path, corpus: Path) -> Path:
 def environment(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[dict[str, str]]:
-    """The commands' surroundings: iolens by name, and for the page about Slurm a cluster."""
+    """The commands' surroundings: iolens by name; a cluster and a package of PyTorch's names for their pages."""
     here = Path(sys.executable).parent
     bare = {**os.environ, "PATH": f"{here}:{os.environ['PATH']}", "COLUMNS": "120"}
     page = request.node.callspec.params["page"]
     if missing := [program for program in NEEDS.get(page, ()) if not shutil.which(program)]:
         pytest.skip(f"not installed: {', '.join(missing)}")
+    if page == "data-loader.md" and not find_spec("torch"):
+        bare |= torch_standin.install(tmp_path_factory.mktemp("packages"))
     if page != "slurm-site.md":
         yield bare
         return

@@ -270,3 +270,35 @@ def test_files_of_iolens_are_no_part_of_a_run(tmp_path: Path) -> None:
     log = str(job.save(tmp_path / "log.darshan"))
     result = compare([Group("a", (log,)), Group("b", (log,))])
     assert [row.name for row in result.roles] == ["/own/sitecustomize.py"]
+
+
+def training(wait: float, checkpoint: float | None) -> Job:
+    """A loop that waits so long for data and, perhaps, stands still for a checkpoint; a second one waits 1 s."""
+    job = Job(nprocs=2)
+    common = {"read_time": 0.0, "write_time": 0.0, "meta_time": 0.0, "bytes_written": 0, "longest": 0.0}
+    rows = [(0, "next batch", 10, wait), (1, "next batch", 10, 1.0)]
+    rows += [(0, "checkpoint", 1, checkpoint)] if checkpoint is not None else []
+    for rank, kind, count, time in rows:
+        row = {"rank": rank, "phase": f"loader: {kind}", "count": count, "time": time}
+        job.section("phases", {**row, **common, "first": 1.0, "last": 90.0, "processor_time": 0.0})
+    for rank in range(2):
+        about = {"rank": rank, "pid": 10 + rank, "parent": 1, "host": "n1", "exe": "/bin/p", "io_time": 1.0}
+        life = {"start": 0.0, "end": 99.0, "ended": "exit", "signal": 0, "mpi": ""}
+        seen = {"seen_read": 0, "seen_written": 0, "unseen_read": 0, "unseen_written": 0}
+        job.section("process", {**about, **life, **seen})
+    return job.posix("/a", 0, read={MiB: 1}, read_time=0.1)
+
+
+def test_training_loops_are_compared_by_their_waits(tmp_path: Path) -> None:
+    made = [training(40.0, 8.0), training(10.0, None), training(0.5, 2.0)]
+    groups = [Group(name, (str(job.save(tmp_path / f"{name}.darshan")),)) for name, job in zip("abc", made)]
+    result = compare(groups)
+    wait, checkpoint = result.row("loader_wait"), result.row("checkpoint_time")
+    assert [s.mean for s in wait.samples if s] == [40.0, 10.0, 1.0]
+    assert wait.verdicts == ("same", "better", "better")
+    assert [s.mean for s in checkpoint.samples if s] == [8.0, 0.0, 2.0]
+    assert "training loop waits for data" in to_text(result)
+    log = Job(nprocs=1).posix("/a", 0).save(tmp_path / "none.darshan")
+    without = compare([groups[0], Group("none", (str(log),))])
+    assert without.row("loader_wait").samples[1] is None
+    assert without.row("loader_wait").verdicts == ("same", "unknown")

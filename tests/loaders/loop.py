@@ -2,7 +2,7 @@
 
 usage: loop.py JSON: batches, epochs, workers; read, burn, sleep, step, hand (s for each batch; hand: of the loop's
 processor time), start (s that a worker takes to begin); method (fork, spawn, forkserver); marked (workers name what
-they do)
+they do); library (which reads: zarr, pyarrow.parquet), inside (s on a processor in it), threads (of the library's own)
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import json
 import multiprocessing
 import os
 import sys
+import threading
 import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from iolens.phases import end, phase, steps
 PARTS = {
     **{"batches": 20, "workers": 0, "read": 0.0, "burn": 0.0, "sleep": 0.0, "step": 0.005, "start": 0.0},
     **{"method": "fork", "marked": True, "hand": 0.0, "epochs": 1},
+    **{"library": "", "inside": 0.0, "threads": False},
 }
 
 
@@ -30,21 +33,56 @@ def burn(seconds: float) -> None:
         pass
 
 
-def make(parts: dict[str, Any]) -> tuple[float, float, float]:
-    """A batch. Seconds in all, in reads, on the processor."""
-    began, processor = time.monotonic(), time.thread_time()
+def get(parts: dict[str, Any]) -> float:
+    """What is read for a batch. Seconds in reads."""
     fd = os.open("samples", os.O_RDONLY)
     before = time.monotonic()
     if parts["read"]:
         os.pread(fd, 1000, 0)  # which the test makes slow
     read = time.monotonic() - before
     os.close(fd)
+    burn(parts["inside"])
+    return read
+
+
+def get_in_thread(parts: dict[str, Any]) -> float:
+    found: list[float] = []
+    thread = threading.Thread(target=lambda: found.append(get(parts)))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def reader(parts: dict[str, Any]) -> Callable[[dict[str, Any]], float]:
+    call = get_in_thread if parts["threads"] else get
+    if parts["library"] == "zarr":
+        import zarr
+
+        return zarr.Array(call).__getitem__
+    if parts["library"] == "pyarrow.parquet":
+        import pyarrow.parquet
+
+        return pyarrow.parquet.ParquetFile(call).read_row_group
+    return call
+
+
+def make(parts: dict[str, Any]) -> tuple[float, float, float, float]:
+    """A batch. Seconds in all, in reads, otherwise in the library, on the processor without it."""
+    began, processor = time.monotonic(), time.thread_time()
+    read = READER[0](parts)
+    library, inside = time.monotonic() - began - read, time.thread_time() - processor
     burn(parts["burn"])
     time.sleep(parts["sleep"])
-    return time.monotonic() - began, read, time.thread_time() - processor
+    if not parts["library"]:
+        library = inside = 0
+    return time.monotonic() - began, read, library, time.thread_time() - processor - inside
+
+
+READER: list[Callable[[dict[str, Any]], float]] = []
 
 
 def work(parts: dict[str, Any], tasks: Any, results: Any) -> None:
+    READER[:] = [reader(parts)]
     time.sleep(parts["start"])
     while (number := tasks.get()) is not None:
         with phase("loader: fetch") if parts["marked"] else nullcontext():
@@ -57,7 +95,7 @@ class Loader:
 
     def __init__(self, parts: dict[str, Any]) -> None:
         self.parts = parts
-        self.made: list[tuple[float, float, float]] = []
+        self.made: list[tuple[float, ...]] = []
 
     def __iter__(self) -> Any:
         if not self.parts["workers"]:
@@ -79,7 +117,7 @@ class Loader:
         batches, ahead = self.parts["batches"], 2 * len(queues)
         for number in range(min(batches, ahead)):
             queues[number % len(queues)].put(number)
-        arrived: dict[int, tuple[float, float, float]] = {}
+        arrived: dict[int, tuple[float, ...]] = {}
         for number in range(batches):
             while number not in arrived:
                 other, made = results.get()
@@ -95,20 +133,42 @@ class Loader:
             worker.join()
 
 
+class Timed:
+    """A loader, and the seconds in it: less than a wait by what another program has the processor for between both."""
+
+    def __init__(self, loader: Loader) -> None:
+        self.loader, self.seconds = loader, 0.0
+
+    def __iter__(self) -> Any:
+        before = time.monotonic()
+        self.batches = iter(self.loader)
+        self.seconds += time.monotonic() - before
+        return self
+
+    def __next__(self) -> Any:
+        before = time.monotonic()
+        try:
+            return next(self.batches)
+        finally:
+            self.seconds += time.monotonic() - before
+
+
 def main() -> None:
     parts = {**PARTS, **json.loads(sys.argv[1])}
     Path("samples").write_bytes(bytes(1000))
+    READER[:] = [reader(parts)]
     end()  # nothing; what it imports is no part of the loop
     loader, stepping, began = Loader(parts), 0.0, time.monotonic()
+    timed = Timed(loader)
     for _ in range(parts["epochs"]):
-        for _ in steps(loader):
+        for _ in steps(timed):
             before = time.monotonic()
             time.sleep(parts["step"])
             stepping += time.monotonic() - before
     loop = time.monotonic() - began
-    total, read, processor = (sum(column) for column in zip(*loader.made))
-    told = {"loop": loop, "wait": loop - stepping, "made": total, "read": read, "processor": processor}
-    json.dump({**told, "batches": len(loader.made)}, sys.stdout)
+    total, read, library, processor = (sum(column) for column in zip(*loader.made))
+    told = {"loop": loop, "wait": loop - stepping, "waited": timed.seconds, "batches": len(loader.made)}
+    json.dump({**told, "made": total, "read": read, "library": library, "processor": processor}, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -9,66 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import torch_standin
 from iolens.metrics import Dataset
 from observed import Observe, Observed
-
-# As PyTorch has it: the names of its modules, classes and methods.
-STANDIN = {
-    "__init__.py": "from .utils.data.dataloader import DataLoader\n",
-    "utils/__init__.py": "",
-    "utils/data/__init__.py": "",
-    "utils/data/_utils/__init__.py": "from . import fetch\n",
-    "utils/data/_utils/fetch.py": """\
-class _MapDatasetFetcher:
-    def __init__(self, dataset):
-        self.dataset = dataset
-    def fetch(self, index):
-        return self.dataset[index]
-class _IterableDatasetFetcher(_MapDatasetFetcher):
-    def fetch(self, index):
-        return next(self.dataset)
-""",
-    "utils/data/dataloader.py": """\
-import multiprocessing
-from . import _utils
-class _BaseDataLoaderIter:
-    def __init__(self, loader):
-        self.fetcher = _utils.fetch._MapDatasetFetcher(loader.dataset)
-        self._num_yielded, self.length = 0, len(loader.dataset)
-    def __iter__(self):
-        return self
-    def __next__(self):
-        if self._num_yielded == self.length:
-            self.end()
-            raise StopIteration
-        data = self._next_data()
-        self._num_yielded += 1
-        return data
-    def end(self):
-        pass
-    def _next_data(self):
-        return self.fetcher.fetch(self._num_yielded)
-class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
-    def __init__(self, loader):
-        super().__init__(loader)
-        context = multiprocessing.get_context(loader.method)
-        self.results = context.SimpleQueue()
-        self.worker = context.Process(target=work, args=(self.fetcher, self.length, self.results))
-        self.worker.start()
-    def end(self):
-        self.worker.join()
-    def _next_data(self):
-        return self.results.get()
-def work(fetcher, length, results):
-    for n in range(length):
-        results.put(fetcher.fetch(n))
-class DataLoader:
-    def __init__(self, dataset, num_workers=0, method="fork"):
-        self.dataset, self.workers, self.method = dataset, num_workers, method
-    def __iter__(self):
-        return (_MultiProcessingDataLoaderIter if self.workers else _BaseDataLoaderIter)(self)
-""",
-}
 
 TRAINING = """\
 import os, sys, torch
@@ -106,12 +49,8 @@ for batch in torch.DataLoader(Broken()):
 
 @pytest.fixture
 def standin(tmp_path: Path) -> dict[str, str]:
-    for name, text in STANDIN.items():
-        file = tmp_path / "packages" / "torch" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
     (tmp_path / "train.py").write_text(TRAINING)
-    return {"PYTHONPATH": str(tmp_path / "packages")}
+    return torch_standin.install(tmp_path / "packages")
 
 
 def phases(seen: Observed) -> dict[tuple[str, str], tuple[int, int]]:

@@ -14,6 +14,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from iolens.metrics import Dataset, source_lines
 from iolens.metrics.source_lines import Place, find_places
+from iolens.metrics.symbol_names import readable
 from iolens.rules import find, opened_by
 from mpis import FAMILIES, MPIS
 from observed import Observe
@@ -203,6 +204,35 @@ def test_names_of_cplusplus(observe: Observe, tmp_path: Path) -> None:
     assert row["place"] == "data::Reader::open_file (program.cc:4) in program"
 
 
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("_Z4savePKc", "save"),
+        ("_ZL4savePKc.constprop.0", "save"),
+        ("_ZNK3sim4GridIdE4saveEv", "sim::Grid::save"),
+        ("_ZN3sim4GridIdLi5EEC1Ev", "sim::Grid::Grid"),
+        ("_ZN1AD2Ev", "A::~A"),
+        ("_ZN3FooclEv", "Foo::operator()"),
+        ("_ZN3fooB5cxx11Ev", "foo"),
+        ("_ZN2io6writerIFviEE3putEv", "io::writer::put"),
+        (
+            "_ZNSt13basic_filebufIcSt11char_traitsIcEE4openERKNSt7__cxx1112basic_stringIcS1_SaIcEEESt13_Ios_Openmode",
+            "std::basic_filebuf::open",
+        ),
+        ("__results_MOD_save", "results::save"),
+        ("main", "main"),
+        # not understood: as the linker has them
+        ("_ZN1aIXadL_Z1bvEEE1cEv", "_ZN1aIXadL_Z1bvEEE1cEv"),
+        ("_ZZ4mainENKUlvE_clEv", "_ZZ4mainENKUlvE_clEv"),
+        ("_ZN9999999999999a", "_ZN9999999999999a"),
+        ("_ZN3a\x1bbEv", "_ZN3a\x1bbEv"),
+        ("_ZN", "_ZN"),
+    ],
+)
+def test_names_of_functions_as_sources_have_them(symbol: str, name: str) -> None:
+    assert readable(symbol) == name
+
+
 def test_each_address_has_the_function_that_a_reader_of_elf_names(preload: Path) -> None:
     """Of all functions of a library, by another way than the table's own entries."""
     with preload.open("rb") as opened:
@@ -255,6 +285,24 @@ __attribute__((noinline)) static void save(const char *name)
 int main()
 {
 	save("saved");
+}
+"""
+TEMPLATE = """\
+#include <fstream>
+#include <string>
+namespace sim {
+template <class T> struct Grid {
+	__attribute__((noinline)) void save(const std::string &name, T value) const
+	{
+		std::ofstream out;
+		out.open(name);
+		out << value;
+	}
+};
+}
+int main()
+{
+	sim::Grid<double>().save("saved", 1);
 }
 """
 UNIT = """\
@@ -344,6 +392,7 @@ def places_of(observe: Observe, folder: Path, command: list[str | Path]) -> set[
     "case",
     [
         ("stream.cc", "c++", STREAM, "save (stream.cc:4)"),
+        ("grid.cc", "c++", TEMPLATE, "sim::Grid::save (grid.cc:8)"),
         ("unit.f90", "gfortran", UNIT, "unit (unit.f90:2)"),
         ("module.f90", "gfortran", MODULE, "results::save (module.f90:5)"),
         ("sets.f90", "h5fc -shlib", FORTRAN_HDF5, "save (sets.f90:"),  # gfortran 12 gives the call line 1

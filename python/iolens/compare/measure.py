@@ -29,6 +29,8 @@ MEASURES = (
     Measure("read_time", "s", "lower", "of it reading"),
     Measure("write_time", "s", "lower", "of it writing"),
     Measure("meta_time", "s", "lower", "of it metadata"),
+    Measure("loader_wait", "s", "lower", "training loop waits for data"),
+    Measure("checkpoint_time", "s", "lower", "training loop writes checkpoints"),
     Measure("bytes_read", "bytes", "", "bytes read"),
     Measure("bytes_written", "bytes", "", "bytes written"),
     Measure("moved", "bytes", "", "bytes moved, lowest layer"),
@@ -44,21 +46,27 @@ MEASURES = (
 )
 
 # Times and bytes are the job's as everywhere (headline); calls and files are those of the lowest layers, which the
-# system gets: collective buffering and data sieving show in them.
+# system gets: collective buffering and data sieving show in them. Of several training loops, the longest counts.
 _LOGS = """
     WITH sums AS (
         SELECT log, sum(bytes_read + bytes_written) AS moved,
             sum(reads) AS reads, sum(writes) AS writes, sum(opens) AS opens, sum(syncs) AS syncs,
             sum(meta_ops) AS meta_ops, count(DISTINCT id) AS files
         FROM lowest_file GROUP BY log
+    ), wait AS (
+        SELECT log, max(wait) AS loader_wait FROM metric.loader_waits GROUP BY log
+    ), checkpoint AS (
+        SELECT log, max(time) AS checkpoint_time FROM metric.checkpoints GROUP BY log
     )
     SELECT log, run_time, nprocs, coalesce(io_time, 0) AS io_time, coalesce(read_time, 0) AS read_time,
-        coalesce(write_time, 0) AS write_time, coalesce(meta_time, 0) AS meta_time, bytes_read, bytes_written,
-        coalesce(moved, 0) AS moved, (bytes_read + bytes_written) / nullif(io_time, 0) AS bandwidth,
+        coalesce(write_time, 0) AS write_time, coalesce(meta_time, 0) AS meta_time, loader_wait,
+        CASE WHEN loader_wait IS NOT NULL THEN coalesce(checkpoint_time, 0) END AS checkpoint_time, bytes_read,
+        bytes_written, coalesce(moved, 0) AS moved, (bytes_read + bytes_written) / nullif(io_time, 0) AS bandwidth,
         redundant.value AS redundant, coalesce(reads, 0) AS reads, coalesce(writes, 0) AS writes,
         coalesce(opens, 0) AS opens, coalesce(syncs, 0) AS syncs, coalesce(meta_ops, 0) AS meta_ops,
         coalesce(sums.files, 0) AS files
-    FROM metric.headline LEFT JOIN sums USING (log) LEFT JOIN metric.redundant_reads AS redundant USING (log)
+    FROM metric.headline LEFT JOIN sums USING (log) LEFT JOIN wait USING (log) LEFT JOIN checkpoint USING (log)
+    LEFT JOIN metric.redundant_reads AS redundant USING (log)
     ORDER BY log
 """
 

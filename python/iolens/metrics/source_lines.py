@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from iolens.metrics.symbol_names import is_of_module, readable
 from iolens.shown import clean
 
 __all__ = ["SITES", "Place", "find_places", "source_lines"]
@@ -44,9 +45,8 @@ _LANGUAGES = (
 _FRAME = re.compile(r"(.*?) \((.*):(\d{1,9})\)")
 _FUNCTIONS = (2, 10)
 """STT_FUNC and STT_GNU_IFUNC."""
-_NAMES = re.compile(r"_ZL?N[KVRO]*((?:\d+\w+)+?)E|_ZL?(\d+\w+)")
-_OF_MODULE = re.compile(r"__(\w+?)_MOD_(\w+)")
-"""A function of a Fortran module, as GCC writes it."""
+_HEADER = re.compile(r"/include/c\+\+/|^/usr/(local/)?include/|/lib(64)?/gcc/")
+"""A source of a compiler, or of a library's that compilers find by themselves."""
 _FORTRAN = (0x07, 0x08, 0x0E, 0x22, 0x23, 0x2D)
 """DWARF's numbers of its versions."""
 
@@ -195,7 +195,7 @@ def _add_functions(elf: Any, found: dict[int, Place]) -> None:
             for address in missing:
                 if low <= address - 1 < high:
                     symbol = section.stringtable.get_string(name)
-                    found[address] = replace(found[address], function=_readable(symbol))
+                    found[address] = replace(found[address], function=readable(symbol))
 
 
 def _functions(elf: Any, symbols: bytes) -> Iterator[tuple[int, int, int]]:
@@ -206,23 +206,6 @@ def _functions(elf: Any, symbols: bytes) -> Iterator[tuple[int, int, int]]:
         name, info, low, size = (values[i] for i in ((0, 1, 4, 5) if wide else (0, 3, 1, 2)))
         if size and info & 15 in _FUNCTIONS:
             yield name, low, low + size
-
-
-def _readable(symbol: str) -> str:
-    """Names of C++ without templates and of Fortran modules as they are written; others as the linker has them."""
-    of_module = _OF_MODULE.fullmatch(symbol)
-    if of_module:
-        return f"{of_module[1]}::{of_module[2]}"
-    mangled = _NAMES.match(symbol)
-    rest, parts = (mangled[1] or mangled[2], []) if mangled else ("", [])
-    while rest:
-        digits = re.match(r"\d+", rest)
-        if not digits:
-            break
-        end = digits.end() + int(digits[0])
-        parts.append(rest[digits.end() : end])
-        rest = rest[end:]
-    return "::".join(parts) if parts and all(re.fullmatch(r"\w+", part) for part in parts) else symbol
 
 
 # ---- lines ----
@@ -272,20 +255,31 @@ def _ranges_of(info: Any, entry: Any) -> Iterator[tuple[int, int]]:
 
 
 def _inlined(info: Any, unit: Any, place: Place) -> Place:
-    """What was put into another function has its own name; Fortran's have none of the linker's underscores."""
+    """What was put into another function has its own name; Fortran's have none of the linker's underscores.
+
+    What a header of a library has put there is its caller's, whose line the debug information has, too.
+    """
     if unit["unit_length"] > _LARGEST_UNIT:
         return place
     language = unit.get_top_DIE().attributes.get("DW_AT_language")
-    tags = {"DW_TAG_inlined_subroutine"}
-    if language and language.value in _FORTRAN:
-        tags.add("DW_TAG_subprogram")
+    fortran = bool(language and language.value in _FORTRAN)
+    tags = ("DW_TAG_inlined_subroutine", *(["DW_TAG_subprogram"] if fortran else []))
+    callers = []
     for entry in unit.iter_DIEs():
-        if entry.tag not in tags:
-            continue
-        if any(low <= place.address - 1 < high for low, high in _ranges_of(info, entry)):
-            name = _name_of(entry, fortran="DW_TAG_subprogram" in tags)
-            place = replace(place, function=name) if name else place
-    return place
+        if entry.tag in tags and any(
+            low <= place.address - 1 < high for low, high in _ranges_of(info, entry)
+        ):
+            callers.append((entry, place.function))
+            place = replace(place, function=_name_of(entry, fortran=fortran) or place.function)
+    outer = place
+    for entry, function in reversed(callers):
+        if not _HEADER.search(outer.source) or "DW_AT_call_line" not in entry.attributes:
+            break
+        source = _source_of(info.line_program_for_CU(unit), unit, entry.attributes["DW_AT_call_file"].value)
+        outer = replace(
+            outer, function=function, source=source, line=entry.attributes["DW_AT_call_line"].value
+        )
+    return place if _HEADER.search(outer.source) else outer
 
 
 def _name_of(entry: Any, *, fortran: bool = False) -> str:
@@ -293,8 +287,8 @@ def _name_of(entry: Any, *, fortran: bool = False) -> str:
     for _ in range(4):
         for name in ("DW_AT_linkage_name", "DW_AT_name"):
             text = os.fsdecode(entry.attributes[name].value) if name in entry.attributes else ""
-            if text and not (fortran and name == "DW_AT_linkage_name" and not _OF_MODULE.fullmatch(text)):
-                return _readable(text)
+            if text and not (fortran and name == "DW_AT_linkage_name" and not is_of_module(text)):
+                return readable(text)
         further = [a for a in ("DW_AT_abstract_origin", "DW_AT_specification") if a in entry.attributes]
         if not further:
             break

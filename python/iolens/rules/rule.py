@@ -46,7 +46,7 @@ TOPICS = {
 
 CONFIDENCES = ("high", "medium", "low")
 
-FACTS = ("mpi", "mpiio", "collective", "hdf5", "pnetcdf", "lustre", "python")
+FACTS = ("mpi", "mpiio", "collective", "hdf5", "pnetcdf", "lustre", "python", "library")
 """What advice may depend on: facts of the metric "facts"."""
 
 _CONDITIONS = (*FACTS, *(f"not {fact}" for fact in FACTS))

@@ -2,9 +2,9 @@
 -- topic: job
 -- layout: table
 -- definition: fact: mpi (an MPI program), mpiio (it used MPI-IO), collective (all its MPI-IO reads and writes are
---   collective), hdf5 (it used HDF5 files), pnetcdf, lustre (it used files on Lustre), python (a Python program). hint
---   and nodes have a value: an MPI-IO hint (key=value) that took effect (fewer ranks moved the data than made the
---   calls), and the number of hosts.
+--   collective), hdf5 (it used HDF5 files), pnetcdf, lustre (it used files on Lustre), python (a Python program),
+--   library (a data loader read by Zarr or PyArrow's Parquet reader). hint and nodes have a value: an MPI-IO hint
+--   (key=value) that took effect (fewer ranks moved the data than made the calls), and the number of hosts.
 -- unit: facts
 -- needs: any log
 -- caveats: The hints in a log's metadata are not the program's: Darshan wrote the log with them. hdf5 is known from
@@ -34,6 +34,7 @@ SELECT DISTINCT log, fact, value FROM (
     UNION ALL SELECT log, 'lustre', NULL FROM name WHERE file_system = 'lustre'
     UNION ALL SELECT log, 'python', NULL FROM exe WHERE regexp_matches(string_split(exe, ' ')[1], '(^|/)i?python[0-9.]*$')
     UNION ALL SELECT log, 'python', NULL FROM name WHERE extension IN ('py', 'pyc')
+    UNION ALL SELECT log, 'library', NULL FROM phases WHERE contains(phase, '/loader: in ')
     UNION ALL SELECT log, 'hint', 'romio_cb_write=enable' FROM buffered WHERE writes > 0
     UNION ALL SELECT log, 'hint', 'romio_cb_read=enable' FROM buffered WHERE reads > 0
     UNION ALL SELECT log, 'nodes', count(DISTINCT host)::VARCHAR FROM process WHERE rank >= 0 GROUP BY log
