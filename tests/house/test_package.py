@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -110,6 +111,24 @@ def test_a_clone_s_program_finds_the_library_for_static_programs(tmp_path: Path)
     (linked / "libiolens.a").touch()
     done = subprocess.run(ask, capture_output=True, text=True, check=False)
     assert done.stdout == f"-Wl,@{linked}/iolens.wrap {linked}/libiolens.a\n"
+
+
+def test_a_clone_s_program_finds_the_companion_in_the_kernel(tmp_path: Path) -> None:
+    bin, kernel = tmp_path / ".venv" / "bin", tmp_path / "build" / "kernel"
+    bin.mkdir(parents=True)
+    shutil.copy(Path(sysconfig.get_path("scripts")) / "iolens", bin)
+    ask = [bin / "iolens", "run", "-q", "--kernel", "-o", tmp_path / "log.darshan", "true"]
+    environment = {**os.environ, "IOLENS_PRELOAD": str(iolens.preload_path())}
+
+    def said() -> str:
+        (tmp_path / "log.darshan").unlink(missing_ok=True)
+        return subprocess.run(ask, env=environment, capture_output=True, text=True, check=True).stderr
+
+    assert "iolens-kernel is not installed (a clone with clang and libbpf-dev builds it): " in said()
+    kernel.mkdir(parents=True)
+    (kernel / "iolens-kernel").write_text("#!/bin/sh\necho this machine has no eBPF\n")
+    (kernel / "iolens-kernel").chmod(0o755)
+    assert "run: --kernel: this machine has no eBPF: " in said()
 
 
 def test_extras_are_installed_by_a_command_for_this_installation(
