@@ -1,4 +1,4 @@
-/* The commands that are written in Python: found beside this program, or by the PATH. */
+/* The commands that are written in Python: found beside this program, in the .venv of its clone, or by the PATH. */
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 
 /*
  * The first entry of sys.path is the working directory, whose files are not ours. The last one is for pip install --target, or
- * another Python than the one that installed. Where there is no package at all, what brings it is the second word.
+ * another Python than the one that installed. Where there is no package at all, the second word is the command that installs it.
  */
 static const char start[] =
 	"import sys\n"
@@ -21,29 +21,49 @@ static const char start[] =
 	"try:\n"
 	"    from iolens.cli import main\n"
 	"except ImportError as e:\n"
-	"    other = e.name and e.name.split('.')[0] != 'iolens'\n"
-	"    what = f'{sys.executable} -m pip install {e.name}' if other else brings\n"
+	"    pip = f'{sys.executable} -m pip install --force-reinstall'\n"
+	"    if sys.prefix == sys.base_prefix:\n"
+	"        pip = f'{sys.executable} -m venv ENV && ENV/bin/pip install'\n"
+	"    what = brings or f'{pip} iolens-" IOLENS_VERSION "-*.whl'\n"
+	"    if e.name and e.name.split('.')[0] != 'iolens':\n"
+	"        from iolens.extras import module_command\n"
+	"        what = module_command(e.name)\n"
 	"    print(f'iolens: {sys.argv[1]} needs its Python package, which is not complete here ({e}): {what}',\n"
 	"          file=sys.stderr)\n"
 	"    sys.exit(2)\n"
 	"main()\n";
 
-/* Debian's package of the native commands, by where it puts them. */
-static const char *what_brings(const char *parent)
+/* A file, by its path from the folder of this program. */
+static bool from_program(const char *relative, char *path, size_t size)
 {
-	bool debian = !strcmp(parent, "/usr/lib/iolens") && access("/usr/share/doc/iolens/copyright", F_OK) == 0;
-	return debian ? "apt install iolens-analysis" : "install iolens again, with pip or from its wheel";
+	ssize_t n = readlink("/proc/self/exe", path, size - 1);
+	char *end = n > 0 ? memrchr(path, '/', (size_t)n) : NULL;
+	size_t room = end ? size - (size_t)(end + 1 - path) : 0;
+	return end && (size_t)snprintf(end + 1, room, "%s", relative) < room && access(path, F_OK) == 0;
 }
 
-/* The interpreter that the package was installed with stands in the same folder as this program. */
-static int beside(char *path, size_t size)
+/* The command that installs the package; "" where it is that of a wheel. Debian's package is known by where it puts commands. */
+static const char *what_brings(const char *parent)
 {
-	ssize_t n = readlink("/proc/self/exe", path, size - sizeof "python3");
-	char *end = n > 0 ? memrchr(path, '/', (size_t)n) : NULL;
-	if (!end)
-		return 0;
-	memcpy(end + 1, "python3", sizeof "python3");
-	return access(path, X_OK) == 0;
+	static char command[PATH_MAX + 64];
+	char script[PATH_MAX], whole[PATH_MAX];
+	if (!strcmp(parent, "/usr/lib/iolens") && access("/usr/share/doc/iolens/copyright", F_OK) == 0)
+		return "apt install iolens-analysis";
+	/* of build/cli and .venv/bin of a clone */
+	if (from_program("../../bootstrap", script, sizeof script) && realpath(script, whole))
+		snprintf(command, sizeof command, "%s build", whole);
+	return command;
+}
+
+/*
+ * The interpreter that the package was installed with stands in the same folder as this program. A build folder has no package:
+ * that of its clone is in .venv.
+ */
+static bool find_interpreter(const char *parent, char *path, size_t size)
+{
+	return from_program("python3", path, size) || (!*parent && from_program("../../bootstrap", path, size) &&
+						       from_program("../../.venv/bin/iolens", path, size) &&
+						       from_program("../../.venv/bin/python3", path, size));
 }
 
 /* Python takes an empty entry for the working directory, whose files are not ours. */
@@ -87,7 +107,7 @@ int python_main(int argc, char **argv)
 	if (!preload_package_parent(parent, sizeof parent))
 		parent[0] = '\0';
 	if (!interpreter || !*interpreter) {
-		interpreter = beside(path, sizeof path) ? path : "python3";
+		interpreter = find_interpreter(parent, path, sizeof path) ? path : "python3";
 		first = interpreter == path ? NULL : versioned(parent, name, sizeof name);
 	}
 	args[1] = "-c";
@@ -103,8 +123,9 @@ int python_main(int argc, char **argv)
 	execvp(interpreter, args);
 	int error = errno;
 	free(args);
+	const char *brings = what_brings(parent);
 	return cli_fail(CLI_USAGE,
 			"%s needs Python: cannot run %s (%s): %s, or set IOLENS_PYTHON to an interpreter that has "
 			"iolens",
-			argv[0], interpreter, strerror(error), what_brings(parent));
+			argv[0], interpreter, strerror(error), *brings ? brings : "install Python 3.9 or later");
 }

@@ -18,10 +18,11 @@
 
 enum { START_MS = 30000, END_MS = 30000, LINE = 256 };
 
-/* Beside this program, or in its place in the build folder. */
+/* Beside this program, or in its place in the build folder, also of .venv/bin of a clone. */
 static bool find(char *path, size_t room)
 {
-	static const char *const places[] = {"iolens-kernel", "../kernel/iolens-kernel", "../libexec/iolens-kernel"};
+	static const char *const places[] = {"iolens-kernel", "../kernel/iolens-kernel", "../libexec/iolens-kernel",
+					     "../../.venv/../build/kernel/iolens-kernel"};
 	char self[3072];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 	self[n > 0 ? n : 0] = '\0';
@@ -103,7 +104,10 @@ pid_t kernel_companion_begin(struct session_dir *session)
 	int output[2];
 	pid_t self = getpid();
 	if (!find(path, sizeof path))
-		return go_without("iolens-kernel is not installed");
+		return go_without(
+			strncmp(path, "/usr/lib/iolens/", 16) == 0
+				? "iolens-kernel is not installed (apt install iolens-kernel)"
+				: "iolens-kernel is not installed (a clone with clang and libbpf-dev builds it)");
 	if (pipe2(output, O_CLOEXEC) != 0)
 		return go_without(strerror(errno));
 	pid_t pid = fork();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -112,6 +113,24 @@ def test_a_clone_s_program_finds_the_library_for_static_programs(tmp_path: Path)
     assert done.stdout == f"-Wl,@{linked}/iolens.wrap {linked}/libiolens.a\n"
 
 
+def test_a_clone_s_program_finds_the_companion_in_the_kernel(tmp_path: Path) -> None:
+    bin, kernel = tmp_path / ".venv" / "bin", tmp_path / "build" / "kernel"
+    bin.mkdir(parents=True)
+    shutil.copy(Path(sysconfig.get_path("scripts")) / "iolens", bin)
+    ask = [bin / "iolens", "run", "-q", "--kernel", "-o", tmp_path / "log.darshan", "true"]
+    environment = {**os.environ, "IOLENS_PRELOAD": str(iolens.preload_path())}
+
+    def said() -> str:
+        (tmp_path / "log.darshan").unlink(missing_ok=True)
+        return subprocess.run(ask, env=environment, capture_output=True, text=True, check=True).stderr
+
+    assert "iolens-kernel is not installed (a clone with clang and libbpf-dev builds it): " in said()
+    kernel.mkdir(parents=True)
+    (kernel / "iolens-kernel").write_text("#!/bin/sh\necho this machine has no eBPF\n")
+    (kernel / "iolens-kernel").chmod(0o755)
+    assert "run: --kernel: this machine has no eBPF: " in said()
+
+
 def test_extras_are_installed_by_a_command_for_this_installation(
     root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -130,6 +149,13 @@ def test_extras_are_installed_by_a_command_for_this_installation(
     assert extras.install_command("fleet") == f"{pip} --target {tmp_path.resolve()} 'new>=1,<2'"
     required.pop(1)
     assert str(extras.lacks("a lake", "deltalake", "fleet")) == "a lake needs deltalake: Python 9.1 or later"
+    monkeypatch.setattr(extras, "_there", lambda requirement: False)
+    required += ["early; python_version < '9.1'", "pyelftools<1", "late; python_version < '3.9'"]
+    assert (
+        extras.module_command("elftools.dwarf")
+        == f"{pip} --target {tmp_path.resolve()} 'all>=1' early 'pyelftools<1'"
+    )
+    assert extras.module_command("other.part") == f"{pip} --target {tmp_path.resolve()} other"
     monkeypatch.undo()
     named = set()
     for source in (root / "python" / "iolens").rglob("*.py"):
@@ -138,6 +164,78 @@ def test_extras_are_installed_by_a_command_for_this_installation(
         named |= set(re.findall(r"""raise lacks\(.*"(\w+)"\)""", text))
     assert named == {"fleet", "mcp", "notebook", "pdf", "portal", "postgres", "spark"}
     assert all(extras.install_command(name) for name in named), "each is in pyproject.toml"
+
+
+@pytest.mark.parametrize("kind", ["environment", "user"])
+def test_where_debian_s_pip_refuses_the_folder_is_named(
+    kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from iolens import extras
+
+    own, users = tmp_path / "own", tmp_path / "users"
+    here = own if kind == "environment" else users
+    monkeypatch.setattr(extras, "__file__", str(here / "iolens" / "extras.py"))
+    monkeypatch.setattr(extras, "requires", lambda name: ["new; extra == 'fleet'"])
+    monkeypatch.setattr(
+        extras.sysconfig,
+        "get_path",
+        lambda name, scheme="": str(users if scheme else tmp_path if name == "stdlib" else own),
+    )
+    usual = f"{sys.executable} -m pip install {'' if kind == 'environment' else '--user '}new"
+    refused = f"{sys.executable} -m pip install --target {here.resolve()} new"
+    (tmp_path / "EXTERNALLY-MANAGED").touch()
+    assert extras.install_command("fleet") == usual, "an environment is the user's"
+    monkeypatch.setattr(sys, "prefix", sys.base_prefix)
+    assert extras.install_command("fleet") == refused
+    (tmp_path / "EXTERNALLY-MANAGED").unlink()
+    assert extras.install_command("fleet") == usual
+
+
+def test_debian_s_packages_are_completed_by_apt_or_by_the_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their folder is dpkg's: pip shall not write there."""
+    from iolens import extras
+
+    monkeypatch.setattr(extras, "_is_debian_s", lambda: True)
+    assert extras.module_command("click") == "apt install --reinstall iolens-analysis"
+    assert str(extras.lacks("a lake", "deltalake", "fleet")) == (
+        "a lake needs deltalake: Debian's packages of iolens lack it, its wheel does not: "
+        "python3 -m venv ENV && ENV/bin/pip install 'WHEEL[fleet]'"
+    )
+
+
+def test_a_clone_s_build_folder_takes_the_python_of_the_clone(tmp_path: Path) -> None:
+    """Whatever python3 is the first of PATH; before ./bootstrap build, the command is named."""
+    clone = tmp_path / "clone"
+    (clone / "build" / "cli").mkdir(parents=True)
+    (clone / "build" / "runtime").mkdir()
+    (clone / "build" / "runtime" / "libiolens.so").touch()
+    shutil.copy(Path(sysconfig.get_path("scripts")) / "iolens", clone / "build" / "cli")
+    other = tmp_path / "other"
+    other.mkdir()
+    python = other / "python3"
+    python.write_text('#!/bin/sh\nexec /usr/bin/python3 -I -S "$@"\n')
+    python.chmod(0o755)
+
+    def said(code: int, path: Path = other) -> str:
+        environment = {"PATH": str(path), "LANG": "C.UTF-8"}
+        command = [clone / "build" / "cli" / "iolens", "findings", "--help"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == code
+        return done.stderr if code else done.stdout
+
+    incomplete = (
+        "iolens: findings needs its Python package, which is not complete here (No module named 'iolens'): "
+    )
+    wheel = f"python3 -m venv ENV && ENV/bin/pip install iolens-{iolens.__version__}-*.whl\n"
+    assert said(2) == f"{incomplete}/usr/bin/{wheel}"
+    (clone / "bootstrap").touch()
+    assert said(2) == f"{incomplete}{clone.resolve()}/bootstrap build\n"
+    assert said(2, tmp_path) == (
+        "iolens: findings needs Python: cannot run python3 (No such file or directory): "
+        f"{clone.resolve()}/bootstrap build, or set IOLENS_PYTHON to an interpreter that has iolens\n"
+    )
+    (clone / ".venv").symlink_to(sys.prefix)
+    assert said(0).startswith("Usage: iolens findings")
 
 
 def test_what_is_missing_is_named_with_the_command_that_brings_it(bare: Path) -> None:
@@ -153,7 +251,8 @@ def test_what_is_missing_is_named_with_the_command_that_brings_it(bare: Path) ->
     shutil.copytree(Path(sysconfig.get_path("purelib")) / "rich", bare / "rich")
     assert said() == f"iolens: sql needs duckdb: {bin}/python3 -m pip install duckdb\n"
     shutil.rmtree(bare / "iolens" / "cli")
+    wheel = f"iolens-{iolens.__version__}-*.whl"
     assert said().endswith(
-        "No module named 'iolens.cli'): install iolens again, with pip or from its wheel\n"
+        f"No module named 'iolens.cli'): {bin}/python3 -m pip install --force-reinstall {wheel}\n"
     )
     assert subprocess.run([bin / "iolens", "--version"], check=False).returncode == 0

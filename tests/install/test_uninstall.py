@@ -32,6 +32,11 @@ def prefix() -> str:
     return str(found)
 
 
+def version() -> str:
+    project = json.loads((places.BUILD / "meson-info" / "intro-projectinfo.json").read_text())
+    return str(project["version"])
+
+
 def tool(place: Path, *words: str) -> str:
     command = [sys.executable, "tools/install.py", "--prefix", prefix(), "--destdir", str(place), *words]
     done = subprocess.run(command, cwd=places.ROOT, capture_output=True, text=True, check=False)
@@ -106,3 +111,17 @@ def test_wrong_use_is_a_line(words: list[str], said: str) -> None:
     command = [sys.executable, "tools/install.py", *words]
     done = subprocess.run(command, cwd=places.ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and done.stderr.startswith(said) and done.stderr.count("\n") == 1
+
+
+def test_the_package_knows_what_it_needs(place: Path) -> None:
+    """Where no pip was: commands name the package that they lack."""
+    install(place)
+    (parent,) = (path.parent for path in place.rglob("iolens-*.dist-info"))
+    code = (
+        f"import sys; sys.path.insert(0, {str(parent)!r}); from importlib.metadata import version\n"
+        "from iolens.extras import install_command; print(version('iolens'), install_command('notebook'))"
+    )
+    ask = ["/usr/bin/python3", "-I", "-S", "-c", code]
+    said = subprocess.run(ask, capture_output=True, text=True, check=True).stdout
+    pip = f"/usr/bin/python3 -m pip install --target {parent.resolve()} 'ipykernel>=6.29,<8'"
+    assert said == f"{version()} {pip}\n"

@@ -369,6 +369,37 @@ def test_every_answer_has_its_headers(visit: Visit) -> None:
     assert visit("alice", "/jobs").headers["cache-control"] == "no-store"
 
 
+def test_answers_are_compressed_for_no_page_of_another_site(visit: Visit) -> None:
+    """That page could guess what stands in an answer by how long it is when compressed."""
+
+    def ask(address: str, site: str) -> Any:
+        headers = {"accept-encoding": "gzip", **({"sec-fetch-site": site} if site else {})}
+        return visit("alice", address, headers=headers)
+
+    for address in ("/jobs", "/static/portal.js"):
+        own = ask(address, "same-origin")
+        plain = ask(address, "")
+        assert own.headers["content-encoding"] == "gzip" and "content-encoding" not in plain.headers
+        assert own.content == plain.content
+        assert 2 * int(own.headers["content-length"]) < int(plain.headers["content-length"])
+        assert ask(address, "none").headers["content-encoding"] == "gzip"
+        for site in ("cross-site", "same-site"):
+            assert "content-encoding" not in ask(address, site).headers
+    for address in ("/healthy", "/csv/findings", "/api/v1/openapi.json"):
+        assert "content-encoding" not in ask(address, "same-origin").headers
+
+
+def test_files_of_a_version_are_kept(visit: Visit) -> None:
+    from iolens.portal.web.assets import version
+
+    def kept(address: str) -> str:
+        return str(visit("alice", address).headers["cache-control"])
+
+    assert kept(f"/static/portal.js?{version()}") == "public, max-age=31536000, immutable"
+    assert kept("/static/portal.js") == kept("/static/portal.js?older") == "public, max-age=86400"
+    assert f"/static/portal.js?{version()}" in visit("alice", "/jobs").text
+
+
 def test_too_much_is_refused(visit: Visit, portal: Portal) -> None:
     assert visit("alice", "/sql", "POST", content=b"x" * 70_000).status_code == 413
     assert visit("alice", "/sql", "POST", content=b"x", headers={"content-length": "-1"}).status_code in (

@@ -204,7 +204,9 @@ def main() -> NoReturn:
     except ModuleNotFoundError as error:  # as pip install --no-deps leaves it
         if (error.name or "iolens").partition(".")[0] == "iolens":
             raise
-        fail(f"{sys.argv[1]} needs {error.name}: {sys.executable} -m pip install {error.name}", USAGE)
+        from iolens.extras import module_command
+
+        fail(f"{sys.argv[1]} needs {error.name}: {module_command(error.name or '')}", USAGE)
     except BrokenPipeError:  # a pager that was left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(OK)

@@ -30,6 +30,7 @@ from iolens.portal.data.cache import Cache
 from iolens.portal.data.snapshot import STOP_SECONDS, PortalSnapshot, Snapshots
 from iolens.portal.data.view import Gone, unreadable
 from iolens.portal.web import assets
+from iolens.portal.web.compressed import Compressed
 from iolens.portal.web.menu import menu
 from iolens.portal.web.page_request import NotFound, PageRequest, link
 from iolens.portal.web.routes import ROUTES, Route
@@ -297,7 +298,7 @@ class Portal:
         if self.sign_in is not None:
             routes += self.sign_in.routes()
         inner = Starlette(routes=routes, exception_handlers={HTTPException: self._on_error})
-        return Guard(inner, self.site, self.audit)
+        return Guard(Compressed(inner), self.site, self.audit)
 
     def _healthy(self, request: Request) -> Response:
         """For a load balancer: says nothing of the lake but whether it is there, and staff's pages are prepared."""

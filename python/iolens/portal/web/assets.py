@@ -42,4 +42,6 @@ def serve(request: Request) -> Response:
     found = _assets().get(request.path_params["name"])
     if found is None:
         raise HTTPException(404)
-    return Response(found[1], media_type=found[0], headers={"cache-control": "public, max-age=86400"})
+    # A page names a file with its version: under that address it never changes.
+    kept = f"{365 * 86400}, immutable" if request.url.query == version() else "86400"
+    return Response(found[1], media_type=found[0], headers={"cache-control": f"public, max-age={kept}"})
