@@ -85,9 +85,10 @@ def work(parts: dict[str, Any], tasks: Any, results: Any) -> None:
     READER[:] = [reader(parts)]
     time.sleep(parts["start"])
     while (number := tasks.get()) is not None:
+        before = time.monotonic()
         with phase("loader: fetch") if parts["marked"] else nullcontext():
             made = make(parts)
-        results.put((number, made))
+        results.put((number, (*made, time.monotonic() - before)))
 
 
 class Loader:
@@ -110,7 +111,9 @@ class Loader:
 
     def alone(self) -> Any:
         for _ in range(self.parts["batches"]):
-            self.made.append(make(self.parts))
+            before = time.monotonic()
+            made = make(self.parts)
+            self.made.append((*made, time.monotonic() - before))
             yield None
 
     def of_workers(self, workers: list[Any], queues: list[Any], results: Any) -> Any:
@@ -166,9 +169,11 @@ def main() -> None:
             time.sleep(parts["step"])
             stepping += time.monotonic() - before
     loop = time.monotonic() - began
-    total, read, library, processor = (sum(column) for column in zip(*loader.made))
+    total, read, library, processor, outside = (sum(column) for column in zip(*loader.made))
+    most = outside if parts["workers"] else loop - stepping
     told = {"loop": loop, "wait": loop - stepping, "waited": timed.seconds, "batches": len(loader.made)}
-    json.dump({**told, "made": total, "read": read, "library": library, "processor": processor}, sys.stdout)
+    told |= {"made": total, "made_at_most": most, "read": read, "library": library, "processor": processor}
+    json.dump(told, sys.stdout)
 
 
 if __name__ == "__main__":

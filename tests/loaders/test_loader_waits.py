@@ -172,11 +172,26 @@ def test_a_loop_of_known_parts(observe: Observe, slow: Path, tmp_path: Path, nam
     if parts.get("marked", True):
         library = row["library_time"] / row["loop"]
         made = library + sum(found[kind] for kind in ("reading", "processor", "something else"))
-        assert library == pytest.approx(made * true["library"] / true["made"], abs=0.05)
         assert (row["library"] is None) == (true["library"] == 0)
-        assert found["reading"] == pytest.approx(made * true["read"] / true["made"], abs=0.05)
+        # Reads and burns take what they are asked to, at least. A wait for a processor may lie outside of the phase.
+        read, inside = (true["batches"] * parts.get(kind, 0) for kind in ("read", "inside"))
         processor = max(0, true["processor"])
-        assert found["processor"] == pytest.approx(made * processor / true["made"], abs=0.05)
+        bounds = {
+            "reading": (found["reading"], read, true["read"]),
+            "library": (library, inside, true["library"] + true["read"] - read if inside else 0),
+            "processor": (found["processor"], processor, processor),
+        }
+        for what, (share, least, most) in bounds.items():
+            assert share > made * least / true["made_at_most"] - 0.05, what
+            assert share < made * most / true["made"] + 0.05, what
+
+
+def as_asked(loop: Loop, parts: dict[str, Any]) -> bool:
+    """Batches and steps took at most 10 % longer than asked."""
+    batch = parts["read"] + parts.get("sleep", 0)
+    took = loop.row["loop"] - loop.row["start_time"] - loop.row["end_time"]
+    each = max(parts["step"], batch / parts["workers"]) if parts.get("workers") else parts["step"] + batch
+    return bool(took < 1.1 * parts["batches"] * each + batch)
 
 
 @pytest.mark.parametrize("parts", [{"read": 0.02}, {"read": 0.02, "sleep": 0.02, "workers": 1}])
@@ -185,13 +200,17 @@ def test_other_numbers_of_workers_are_foretold(
 ) -> None:
     """Reads here get faster with more workers: the low end."""
     parts = {**parts, "step": 0.015, "batches": 60}
-    row = Loop(observe, slow, tmp_path, parts).row
-    better = row["better"]
+    loop = Loop(observe, slow, tmp_path, parts)
+    row, better = loop.row, loop.row["better"]
     assert better == (2 if not parts.get("workers") else 3)
-    then = Loop(observe, slow, tmp_path, {**parts, "workers": better}).row
+    more = Loop(observe, slow, tmp_path, {**parts, "workers": better})
+    then = more.row
+    assert row["better_high"] >= row["better_low"]
+    if not (as_asked(loop, parts) and as_asked(more, {**parts, "workers": better})):
+        pytest.skip("other programs had the processor: the two runs are not alike")
     before, after = row["loop"], then["loop"] - then["start_time"] - then["end_time"]
     assert row["loop"] - row["wait"] + row["better_low"] == pytest.approx(after, rel=0.2)
-    assert after < 0.8 * before and row["better_high"] >= row["better_low"]
+    assert after < 0.8 * before
 
 
 LIBRARIES = {
