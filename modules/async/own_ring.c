@@ -55,8 +55,8 @@ static struct own_ring {
 	uint32_t counted; /* requests; atomic: several threads may count them, each what is new */
 } * own;                  /* RINGS of them, from the first ring on */
 
-static struct lock lock;
-static int rings AT_START; /* atomic, see `own` */
+static struct lock lock;   /* guards both, see `own` */
+static int rings AT_START; /* atomic */
 
 /* ---- which rings there are ---- */
 

@@ -16,7 +16,7 @@ enum { REQUEST_APPEND = 16 }; /* RWF_APPEND */
 enum { OP_FSYNC = 3, OP_READ_FIXED = 4, OP_WRITE_FIXED = 5, OP_ACCEPT = 13, OP_OPENAT = 18, OP_CLOSE = 19 };
 enum { OP_OPENAT2 = 28, OP_SOCKET = 45, OP_READV_FIXED = 60, OP_WRITEV_FIXED = 61 };
 
-static struct lock lock; /* of tables of files */
+static struct lock lock; /* guards the tables of files of all rings */
 
 /* What an operation does with its buffer; `vector`: its length is a number of buffers. */
 static const struct {

@@ -78,7 +78,7 @@ struct h5d_unnamed {
 	struct h5d_unnamed *next_unused;
 };
 
-static struct lock unnamed_lock;
+static struct lock unnamed_lock;           /* guards the list of those that no thread uses */
 static struct h5d_unnamed *unnamed_unused; /* under the lock */
 
 static struct h5d_unnamed *unnamed_take(void)

@@ -8,8 +8,8 @@
 #include "sys.h"
 
 struct stack *phase_stacks; /* under the lock */
-struct lock phase_lock;
-static int leader = -1; /* the stack for threads that have no phase of their own; under the lock */
+struct lock phase_lock;     /* guards the stacks, and the rows of phases in the store */
+static int leader = -1;     /* the stack for threads that have no phase of their own; under the lock */
 
 struct state_phases *phase_table(void)
 {

@@ -48,7 +48,7 @@ void posix_on_operation(struct span s, enum state_operation_id operation, int64_
 
 /* ---- locks ---- */
 
-static struct lock rows; /* of the store: files without a row of their own share one */
+static struct lock rows; /* guards the store's rows of locks: files without a row of their own share one */
 
 /* The row of a file. Few are locked: nothing is kept with each file for it. */
 static struct state_locks *locks_of(const struct posix_file *f)

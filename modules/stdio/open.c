@@ -25,7 +25,7 @@ static const char replaced[] = "<replaced>"; /* as a name: of a stream whose des
 
 static bool on AT_START; /* the module is not disabled; written once, as the process wakes */
 
-static struct lock free_lock;
+static struct lock free_lock;             /* guards the lists of streams that are free */
 static struct stdio_stream *free_list[2]; /* without and with a file; under the lock */
 
 /*

@@ -26,7 +26,7 @@ struct handles {
 	size_t size;                         /* of what is kept of one */
 	struct handle_table *table, *before; /* the one that it replaced */
 	struct handle *unused;
-	struct lock lock;
+	struct lock lock; /* guards changes; the table, its numbers and entries are atomic: they are read without */
 };
 
 /* NULL: not known. The number 0 never is. */

@@ -15,6 +15,7 @@
 #include "store.h"
 #include "sys.h"
 
+/* Guards the table of names and what is made with a first name: the mounts, the names in the store. */
 static struct lock table_lock;
 
 /* Under that lock: it is held for the first name. */
@@ -54,7 +55,7 @@ void names_unlock(void)
  * it. A path read during a change is not kept. A change that never ends: threads have their own.
  */
 static struct {
-	struct lock lock;
+	struct lock lock;      /* guards all that is not atomic */
 	uint64_t begun, ended; /* changes, atomic */
 	double moved;          /* s, when another directory became it; far ahead while one does; atomic */
 	uint64_t kept;         /* one more than `begun` was when the path was read; 0 = read it first */

@@ -12,7 +12,7 @@
  */
 enum { FIRST = 16, ROOMS = 256, WORD = 64 };
 
-static struct path first[FIRST];      /* of the thread that has its bit */
+static struct path first[FIRST];      /* each written by the one thread that has its bit */
 static struct path *others;           /* ROOMS - FIRST, mapped once, atomic */
 static uint64_t in_use[ROOMS / WORD]; /* a bit for each, atomic */
 

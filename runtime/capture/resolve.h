@@ -127,7 +127,7 @@ struct resolve_library {
 	const struct resolve_symbol *symbols;
 	size_t count;
 	void (*learn)(void *copy); /* its functions are found; it may be declined */
-	struct lock lock;
+	struct lock lock; /* guards new copies; the end of one is atomic, and stored last: it is read without */
 };
 
 __attribute__((cold)) void *resolve_other_copy(struct resolve_library *l, const void *function);

@@ -168,6 +168,7 @@ static bool adopt_shard(void)
 	return self.shard;
 }
 
+/* Guards the last shard, which threads without one of their own share. */
 static struct lock sharing;
 
 bool self_take_shared(void)

@@ -64,6 +64,7 @@ static void drop(enum trace_interface interface)
 	__atomic_fetch_add(&store_state()->trace.dropped[interface], 1, __ATOMIC_RELAXED);
 }
 
+/* Guards the traces of all files where only the newest accesses are kept: a file's next chunk may be another's oldest. */
 static struct lock ring;
 
 /* The first chunks of a file are small, for jobs that have many. In a ring all are alike, so that one fits where one was. */

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import shown
 from observed import Observe
 
 NOBODY = 65534
@@ -427,3 +428,80 @@ def test_where_there_can_be_no_second_process_the_command_runs_all_the_same(publ
     )
     assert not (public / "log").exists()
     assert list(stores.iterdir()) == []
+
+
+@pytest.fixture
+def one_process() -> Iterator[Path]:
+    """A control group for one process, as --pids-limit 1 makes it."""
+    places = [Path("/sys/fs/cgroup/pids"), Path("/sys/fs/cgroup")]
+    group = (
+        next((place for place in places if (place / "cgroup.procs").exists()), places[1])
+        / f"one-{os.getpid()}"
+    )
+    try:
+        group.mkdir()
+        (group / "pids.max").write_text("1")
+    except OSError:
+        if group.exists():
+            group.rmdir()
+        pytest.skip("no control groups of processes here")
+    yield group
+    group.rmdir()
+
+
+def test_a_control_group_of_one_process_has_the_command_alone(
+    iolens: Path, one_process: Path, tmp_path: Path
+) -> None:
+    stores = tmp_path / "stores"
+    stores.mkdir()
+    script = f'echo $$ > {one_process}/cgroup.procs && exec "$@"'
+    run = [str(iolens), "run", "-o", "log", "--", "/bin/sh", "-c", "echo done; exit 3"]
+    done = subprocess.run(
+        ["/bin/sh", "-c", script, "sh", *run],
+        cwd=tmp_path,
+        env={**os.environ, "IOLENS_TMPDIR": str(stores)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (3, "done\n")
+    assert "cannot start a process" in done.stderr
+    assert "runs without observation, no log" in done.stderr
+    assert list(stores.iterdir()) == []
+
+
+@pytest.mark.parametrize("volume", [False, True], ids=["shm", "volume"])
+def test_a_killed_container_leaves_what_is_on_a_volume(
+    volume: bool, iolens: Path, run_iolens: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    """All its processes end at once, and its /dev/shm with them."""
+    stores = tmp_path / "volume"
+    stores.mkdir()
+    inside = """
+mount -t tmpfs -o size=64m tmpfs /dev/shm && exec "$0" run -q -o log -- \
+	sh -c 'printf 0123456789 > data; echo ready; sleep 1000'
+"""
+    env = {name: text for name, text in os.environ.items() if name != "IOLENS_TMPDIR"}
+    container = subprocess.Popen(
+        ["unshare", "-m", "-p", "-f", "--kill-child", "sh", "-c", inside, str(iolens)],
+        cwd=tmp_path,
+        env=env | ({"IOLENS_TMPDIR": str(stores)} if volume else {}),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert container.stdout
+    if container.stdout.readline() != "ready\n":
+        container.wait()
+        pytest.skip("no name spaces here")
+    container.kill()
+    assert container.stdout.read() == "", "the end, when all have ended"
+    container.wait()
+    assert (tmp_path / "data").read_text() == "0123456789"
+    assert not (tmp_path / "log").exists()
+    left = sorted(stores.glob("iolens-*"))
+    assert len(left) == volume
+    if volume:
+        done = run_iolens(["recover", "-o", tmp_path / "log", *left])
+        assert (done.returncode, done.stderr) == (0, "")
+        rows = shown.sections(run_iolens(["show", "--ext", tmp_path / "log"]).stdout)["process"]
+        assert "16" in {row["seen_written"] for row in rows}, "with the line on standard output"
