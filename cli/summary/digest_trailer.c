@@ -1,4 +1,5 @@
 /* The part of a digest that Darshan's own records do not tell. */
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,12 @@ static void extend_faults(struct image_of *images, size_t n)
 		first->start = 0;
 }
 
+static int by_first_wait(const void *x, const void *y)
+{
+	double a = ((const struct image_of *)x)->faults.start, b = ((const struct image_of *)y)->faults.start;
+	return a < b ? -1 : a > b;
+}
+
 /* The kernel adds what children read to their parent: that is none of its own page faults. */
 static void read_faults(struct digest *d, struct image_of *images, size_t n)
 {
@@ -116,6 +123,10 @@ static void read_faults(struct digest *d, struct image_of *images, size_t n)
 		used_measure(&storage, &images[i].faults);
 	for (size_t i = 0; i < n; i++)
 		used_add_faults(&d->used, &storage, &images[i].faults);
+	struct used_waits waits = {-DBL_MAX, -DBL_MAX};
+	qsort(images, n, sizeof *images, by_first_wait);
+	for (size_t i = 0; i < n; i++)
+		used_add_waits(&d->used, &waits, &images[i].faults);
 }
 
 static void add_unobserved(struct digest *d, const struct trailer_table *t)

@@ -97,10 +97,9 @@ static double estimated(const struct used_faults *f, const struct used_storage *
 	return clamp(by_number > by_bytes ? by_number : by_bytes, 0, asleep(f));
 }
 
-void used_add_faults(struct digest_used *u, const struct used_storage *s, const struct used_faults *f)
+void used_add_faults(struct digest_used *u, const struct used_storage *s, struct used_faults *f)
 {
 	int64_t waits = waits_for_pages(f);
-	u->delay += clamp(f->delay, 0, idle(f));
 	if (f->known && f->io > u->most_io && f->end > f->start) {
 		u->most_io = f->io;
 		u->computing = f->processor / (f->end - f->start);
@@ -110,7 +109,23 @@ void used_add_faults(struct digest_used *u, const struct used_storage *s, const 
 	u->faults += f->faults;
 	u->fault_bytes += paged_in(f);
 	double most = waits ? measured(f, waits) : asleep(f);
-	u->fault_time += waits && !slept(f) ? most : clamp(estimated(f, s), 0, most);
+	f->paged = waits && !slept(f) ? most : clamp(estimated(f, s), 0, most);
+}
+
+/* Of these s from `start` on, what is beyond those of processes before. */
+static double beyond(double *until, double start, double time)
+{
+	double from = start > *until ? start : *until, end = start + time;
+	if (time <= 0 || end <= from)
+		return 0;
+	*until = end;
+	return end - from;
+}
+
+void used_add_waits(struct digest_used *u, struct used_waits *w, const struct used_faults *f)
+{
+	u->fault_time += beyond(&w->paged_until, f->start, f->paged);
+	u->delay += beyond(&w->delayed_until, f->start, clamp(f->delay, 0, idle(f)));
 }
 
 static void add_program(struct digest_used *u, const char *exe, size_t n, double processor)

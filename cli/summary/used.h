@@ -25,8 +25,8 @@ struct digest_used {
 	double rest;
 	int64_t faults; /* pages that a process waited for until they came from storage */
 	int64_t fault_bytes;
-	double fault_time; /* s, estimated */
-	double delay;      /* s that threads waited for a processor */
+	double fault_time; /* s, estimated; of processes that wait at the same time it counts once */
+	double delay;      /* likewise s that threads waited for a processor */
 	int64_t undelayed; /* processes whose threads had ended when that could be asked */
 	double most_io;    /* s in I/O of the process that is longest in it */
 	double computing;  /* for so much of its life that process used a processor: 1 = always, more = by threads */
@@ -44,6 +44,7 @@ struct used_faults {
 	int64_t faults, waits;
 	int64_t storage; /* bytes from storage */
 	int64_t seen;    /* bytes that it read by calls */
+	double paged;    /* s that it waited for pages, when they are added */
 };
 
 /* How long storage took in processes that waited for little else, and in calls that read from it. */
@@ -57,7 +58,14 @@ void used_add(struct digest_used *u, const struct trailer_table *t, uint64_t row
 
 /* What its waits tell of storage, when `storage` has nothing of its children any more: of all processes, before the next. */
 void used_measure(struct used_storage *s, const struct used_faults *f);
-void used_add_faults(struct digest_used *u, const struct used_storage *s, const struct used_faults *f);
+void used_add_faults(struct digest_used *u, const struct used_storage *s, struct used_faults *f);
+
+/* The run is held up where one process waits or several: the next in order of their starts. */
+struct used_waits {
+	double paged_until, delayed_until; /* s */
+};
+
+void used_add_waits(struct digest_used *u, struct used_waits *w, const struct used_faults *f);
 
 /* s in programs that were not observed, and in processes whose end was not: all there is besides. */
 void used_add_rest(struct digest_used *u, double processor);

@@ -12,26 +12,12 @@ from here import Run, in_this_process, level_of_report, verdict
 from iolens.metrics import Dataset
 from iolens.rules import find
 from iolens.rules.instead import instead
-from jobs import Job, MiB
+from jobs import Job, MiB, of, process, used
 
 
 @pytest.fixture
 def run_iolens(run_iolens: Run) -> Run:
     return in_this_process(run_iolens)
-
-
-def process(rank: int, busy: float, mpi: str = "", **kinds: float) -> dict[str, Any]:
-    """A process that read, wrote and looked up for so many seconds of `busy`."""
-    times = {f"{kind}_time": kinds.get(kind, 0.0) for kind in ("read", "write", "meta")}
-    return {
-        "rank": rank,
-        "pid": 100 + rank,
-        "start": 0.0,
-        "io_time": busy,
-        "mpi": mpi,
-        "ended": "exit",
-        **times,
-    }
 
 
 def operation(name: str, count: int, time: float) -> dict[str, Any]:
@@ -246,25 +232,6 @@ def test_bytes_without_a_time_leave_it_open(run_iolens: Run, tmp_path: Path) -> 
     assert "The largest known part is waiting, 60 % of the run." in report_text(run_iolens, log)
 
 
-def used(rank: int, processor: float, **values: Any) -> dict[str, Any]:
-    """A process of 10 s that used so many seconds of a processor."""
-    used = {"exe": "/usr/bin/cc1", "end": 10.0, "user_time": processor, "system_time": 0.0}
-    return {
-        **process(rank, 0.05, read=0.05),
-        **used,
-        "major_faults": 0,
-        "waits": 5,
-        "storage_read": 0,
-        "seen_read": 0,
-        **values,
-    }
-
-
-def of(*processes: dict[str, Any]) -> Job:
-    job = Job(nprocs=len(processes), run_time=10).posix("/d/a", 0, read={MiB: 5}, read_time=0.05)
-    return job.section("process", *processes)
-
-
 def a_processor() -> Job:
     return of(used(0, 9.4))
 
@@ -305,6 +272,29 @@ def by_the_first() -> Job:
     """One waits for storage only: 100 MiB in 1.95 s. The other one's 150 MiB took as long each, not 100 MB/s."""
     first = used(0, 8.0, major_faults=0, waits=1000, storage_read=100 * MiB)
     return of(first, used(1, 0.1, major_faults=0, waits=90_000, storage_read=150 * MiB))
+
+
+COLD_LIBRARIES = {"major_faults": 12_500, "waits": 1_000_000, "storage_read": 100 * MiB}  # 2.5 s
+
+
+def cold_ranks() -> Job:
+    """They page in the same libraries at the same time: the run is held up once, not four times."""
+    return of(*(used(n, 0.1, mpi="MPICH", **COLD_LIBRARIES) for n in range(4)))
+
+
+def cold_in_turn() -> Job:
+    """Twin: each is started by a shell when the one before has ended."""
+    return of(*(used(n, 0.05, start=2.55 * n, end=2.55 * (n + 1), **COLD_LIBRARIES) for n in range(4)))
+
+
+def queued_together() -> Job:
+    """Four wait 4 s each for a processor at the same time: the run is held up for 4 s of 10, not for the rest of it."""
+    return of(*(used(n, 0.75, processor_wait=4.0) for n in range(4)))
+
+
+def queued_in_turn() -> Job:
+    """Twin: one after the other."""
+    return of(*(used(n, 0.75, start=2.5 * n, end=2.5 * (n + 1), processor_wait=1.5) for n in range(4)))
 
 
 def by_cold_reads() -> Job:
@@ -385,9 +375,14 @@ BUSY_AND_FAULTS = (
         (brought, "the processor, busy for 94 % of the run; meanwhile 1000.0 MiB of programs, libraries and mapped "
          "files came from storage"),
         (queued, "the processor, busy for 20 % of the run; for 75 %, the program waited while others used it"),
-        (by_the_first, BUSY_AND_FAULTS.format(81, 49, 250)),
+        (by_the_first, BUSY_AND_FAULTS.format(81, 29, 250)),
         (by_cold_reads, "waiting, 68 % of the run, most likely for a timer, a lock or another process, and "
          "page faults, about 30 % of the run: 150.0 MiB " + PAGES),
+        (cold_ranks, "waiting, 70 % of the run, most likely for a timer, a lock or another process, and "
+         "page faults, about 25 % of the run: 400.0 MiB " + PAGES),
+        (cold_in_turn, "page faults, about 98 % of the run: 400.0 MiB " + PAGES),
+        (queued_together, "the processor, busy for 30 % of the run; for 40 %, the program waited while others used it"),
+        (queued_in_turn, "the processor, busy for 30 % of the run; for 60 %, the program waited while others used it"),
         (many_starts, "the start of 1,000 processes, 10.00 ms each"),
         (a_socket, "waiting, 98 % of the run, most likely for a socket"),
         (asleep, "waiting, 98 % of the run, most likely for a timer, a lock or another process"),

@@ -11,6 +11,8 @@
 --   times a wait of the first kind (if there is none, $fault), or the bytes at a rate if that is more: the rate of the
 --   first kind, or of calls that read from storage in this job ($slowest_reads to $cached), or $storage. A program is
 --   loaded before iolens runs in it, so its time begins with the job, or where the process's previous program ended.
+--   fault_time and delay are parts of the run: processes that wait at the same time hold it up once. Where in its life
+--   a process waited is not known: it is taken to be the beginning, where programs are loaded.
 --   unknown is the number of unobserved programs, and of processes that were killed or confined before the kernel
 --   could be asked. paged: page faults can be distinguished from requests. faulting: they are worth naming, with $faulting of
 --   the run, or $faulting_with_io and with I/O $faulting. brought: they are not, but their bytes at $cached would take
@@ -60,10 +62,12 @@ WITH known AS (
 ), loaded AS (
     SELECT *, CASE WHEN ended_before = 'exec' THEN end_before ELSE "start" END AS after_image FROM known
 ), lives AS (
-    SELECT *, "end" - CASE WHEN row_number() OVER (PARTITION BY log ORDER BY after_image) = 1 THEN least(0, after_image) ELSE after_image END
-            - processor AS rest,
+    SELECT *, "end" - began - processor AS rest,
         storage_read - CASE WHEN image = 1 THEN coalesce(read_by_children, 0) ELSE 0 END AS own_read, coalesce(seen_read, 0) AS by_calls
-    FROM loaded LEFT JOIN children USING (log, pid)
+    FROM (
+        SELECT *, CASE WHEN row_number() OVER (PARTITION BY log ORDER BY after_image) = 1 THEN least(0, after_image) ELSE after_image END AS began
+        FROM loaded
+    ) LEFT JOIN children USING (log, pid)
 ), slept AS (
     SELECT *, greatest(0, least(rest - io_time, queued)) AS delayed, greatest(0, least(rest - io_time, rest - queued)) AS asleep,
         greatest(0, coalesce(own_read - by_calls, 0))::BIGINT AS fault_bytes
@@ -89,6 +93,14 @@ WITH known AS (
     SELECT *, CASE WHEN major_faults <= 0 AND fault_bytes <= 0 THEN 0
         WHEN paged THEN most_paging ELSE least(most_paging, greatest(major_faults * each_wait, fault_bytes / rate)) END AS fault_time
     FROM timed JOIN pace USING (log)
+), wait AS (
+    SELECT log, 'page' AS what, began, began + fault_time AS until FROM of_process WHERE fault_time > 0
+    UNION ALL SELECT log, 'processor', began, began + delayed FROM of_process WHERE delayed > 0
+), beyond AS (
+    SELECT *, max(until) OVER (PARTITION BY log, what ORDER BY began, until ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM wait
+), held AS (
+    SELECT log, sum(time) FILTER (what = 'page') AS paging, sum(time) FILTER (what = 'processor') AS queueing
+    FROM (SELECT log, what, greatest(0, until - greatest(began, coalesce(before, began))) AS time FROM beyond) GROUP BY log
 ), unseen AS (
     SELECT log, sum(time) AS unseen FROM operation WHERE interface = 'unobserved' AND name = 'processor' GROUP BY log
 ), by_program AS (
@@ -98,11 +110,11 @@ WITH known AS (
     SELECT log, arg_max(program, processor ORDER BY program) AS program, max(processor) AS most,
         count(*)::BIGINT AS programs FROM by_program GROUP BY log
 ), sums AS (
-    SELECT log, count(*)::BIGINT AS processes, sum(processor) + coalesce(any_value(unseen), 0) AS processor, sum(system_time) AS system, any_value(unseen) AS unseen, coalesce(sum(delayed), 0) AS delay, sum(major_faults)::BIGINT AS faults,
-        sum(fault_bytes)::BIGINT AS fault_bytes, sum(fault_time) AS fault_time,
+    SELECT log, count(*)::BIGINT AS processes, sum(processor) + coalesce(any_value(unseen), 0) AS processor, sum(system_time) AS system, any_value(unseen) AS unseen, coalesce(any_value(queueing), 0) AS delay, sum(major_faults)::BIGINT AS faults,
+        sum(fault_bytes)::BIGINT AS fault_bytes, coalesce(any_value(paging), 0) AS fault_time,
         coalesce(sum(processor) FILTER (processor < $brief), 0) AS brief,
         arg_max(processor / nullif(rest + processor, 0), (io_time, -rank)) FILTER (io_time > 0) AS computing
-    FROM of_process LEFT JOIN unseen USING (log) GROUP BY log
+    FROM of_process LEFT JOIN unseen USING (log) LEFT JOIN held USING (log) GROUP BY log
 ), passed AS (
     SELECT log, max(bytes) AS passed, arg_max(through, (bytes, through)) AS through FROM (
         SELECT log, CASE class WHEN 'pipe' THEN 'pipes' ELSE 'sockets' END AS through, greatest(sum(bytes_read), sum(bytes_written))::BIGINT AS bytes
