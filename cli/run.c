@@ -190,10 +190,12 @@ static int check_outputs(const struct options *o, const struct session_dir *sess
 	return !code && o->json ? check_file(o->json) : code;
 }
 
+static const char static_program[] = "it is statically linked";
+
 static const char *why_unobserved(const char *command)
 {
 	static const char *const kinds[] = {
-		[PROGRAM_STATIC] = "it is statically linked",
+		[PROGRAM_STATIC] = static_program,
 		[PROGRAM_MACHINE] = "it is for another machine or word size than the library",
 		[PROGRAM_LIBC] = "it uses another C library than glibc",
 	};
@@ -208,6 +210,17 @@ static const char *why_unobserved(const char *command)
 	return "it may be setuid, or unable to open the library";
 }
 
+/* On this machine. */
+static const char *what_next(const struct options *o)
+{
+	if (o->kernel || strcmp(why_unobserved(o->command[0]), static_program) != 0)
+		return "";
+	if (!kernel_companion_is_installed())
+		return "; next: iolens run --kernel, for its bytes (iolens-kernel, for its files, is not installed)";
+	return geteuid() == 0 ? "; next: iolens run --kernel"
+			      : "; next: iolens run --kernel as root, or as this user for its bytes alone";
+}
+
 enum { WORTH_SAYING = 1 << 20 }; /* bytes */
 
 static int fail_unobserved(const struct options *o, const struct child_end *end)
@@ -217,8 +230,8 @@ static int fail_unobserved(const struct options *o, const struct child_end *end)
 		snprintf(moved, sizeof moved, "; it read %s and wrote %s",
 			 units_bytes((char[UNITS_TEXT]){0}, (double)end->io[STATE_IO_READ]),
 			 units_bytes((char[UNITS_TEXT]){0}, (double)end->io[STATE_IO_WRITTEN]));
-	return cli_fail(CLI_PARTIAL, "run: %s was not observed, no log: %s%s", o->command[0],
-			why_unobserved(o->command[0]), moved);
+	return cli_fail(CLI_PARTIAL, "run: %s was not observed, no log: %s%s%s", o->command[0],
+			why_unobserved(o->command[0]), moved, what_next(o));
 }
 
 /* Several MPI jobs in one session: the summary is of the first log, the others are named. */

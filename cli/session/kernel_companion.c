@@ -36,6 +36,12 @@ static bool find(char *path, size_t room)
 	return false;
 }
 
+bool kernel_companion_is_installed(void)
+{
+	char path[4096];
+	return find(path, sizeof path);
+}
+
 /* In a session of its own: signals for the job's processes are none for it. It is asked to end, also by our death, by SIGUSR2. */
 static _Noreturn void become(const char *path, const struct session_dir *session, pid_t root, int output)
 {

@@ -10,6 +10,8 @@
  */
 pid_t kernel_companion_begin(struct session_dir *session);
 
+bool kernel_companion_is_installed(void);
+
 /* Lets it write what it has; says it if that is not all. */
 void kernel_companion_end(pid_t companion);
 

@@ -120,15 +120,32 @@ def test_a_program_that_clears_the_environment_gets_it_cleared(observe: Observe)
     assert [row["ended"] for row in seen.sections["process"]] == ["exec"]
 
 
-def test_a_static_program_runs_and_says_so(run_iolens, tmp_path: Path) -> None:
+@pytest.mark.parametrize("companion", [True, False], ids=["iolens-kernel", "no iolens-kernel"])
+def test_a_static_program_runs_and_says_what_to_do(
+    iolens: Path, preload: Path, tmp_path: Path, companion: bool
+) -> None:
+    for name in ("bin", "lib/iolens", "stores"):
+        (tmp_path / name).mkdir(parents=True)
+    shutil.copy(iolens, tmp_path / "bin" / "iolens")
+    shutil.copy(preload, tmp_path / "lib" / "iolens" / "libiolens.so")
+    if companion:
+        (tmp_path / "bin" / "iolens-kernel").touch(mode=0o755)
     compile_c("int main(void) { return 7; }", tmp_path / "program", "-static")
-    env = {"IOLENS_TMPDIR": str(tmp_path / "stores")}
-    (tmp_path / "stores").mkdir()
-    done = run_iolens(["run", "-q", "-o", "a.darshan", "./program"], cwd=tmp_path, env=env)
+    before = sorted(tmp_path.rglob("*"))
+    done = subprocess.run(
+        [tmp_path / "bin" / "iolens", "run", "-q", "-o", "a.darshan", "./program"],
+        cwd=tmp_path,
+        env={**os.environ, "IOLENS_TMPDIR": str(tmp_path / "stores")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stdout) == (7, "")
-    said = "it is statically linked"
-    assert done.stderr == f"iolens: run: ./program was not observed, no log: {said}\n"
-    assert sorted(p.name for p in tmp_path.rglob("*")) == ["program", "stores"]
+    user = "" if os.geteuid() == 0 else " as root, or as this user for its bytes alone"
+    step = user if companion else ", for its bytes (iolens-kernel, for its files, is not installed)"
+    said = f"./program was not observed, no log: it is statically linked; next: iolens run --kernel{step}"
+    assert done.stderr == f"iolens: run: {said}\n"
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_static_program_in_a_script_is_unseen_io_of_the_script(observe: Observe, tmp_path: Path) -> None:
