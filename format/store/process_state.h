@@ -311,8 +311,8 @@ enum {
 
 /*
  * By getrusage: processor time in us, faults whose page came from storage, how often a thread waited. By schedstat, at the end of
- * a process that was not short: us for which threads that live then could have run, and waited for a processor; below 0: those that
- * do not live any more ran longer.
+ * a process that was not short: us for which threads could have run, and waited for a processor; below 0: threads that had ended
+ * without a word (they had recorded nothing) ran longer.
  */
 enum { STATE_USED_USER, STATE_USED_SYSTEM, STATE_USED_DELAY, STATE_USED_FAULTS, STATE_USED_WAITS, STATE_USED_COUNT };
 

@@ -67,6 +67,8 @@ static void release(void *shard)
 	self.gate = SELF_OWN;
 	if (self_on_thread_end)
 		self_on_thread_end(s);
+	if (self_is_owner())
+		life->thread_ends();
 	self.gate = SELF_NEW;
 	self.shard = NULL;
 	self.communication = NULL;

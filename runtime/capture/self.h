@@ -54,10 +54,11 @@ void self_end_turn(void);
 /* At the end: how often the clocks disagreed, as an operation. */
 void self_count_clock_jumps(void);
 
-/* What the life of the process, which stands above, tells a thread that may not record yet. */
+/* What the life of the process, which stands above, tells a thread that may not record yet, and does for one that ends. */
 struct self_life {
 	bool (*observed)(void);
 	bool (*wake)(void); /* maps the store, or gives a forked child its own; false: the process does not record */
+	void (*thread_ends)(void);
 };
 
 /* Once, when observation starts. */

@@ -83,10 +83,21 @@ void kernel_used(int64_t out[STATE_USED_COUNT])
 
 struct threads {
 	int directory, n;
+	char name[12];       /* of the one that ends */
 	int64_t ran, waited; /* ns */
 };
 
-enum { THREADS = 512, /* that are asked, 5 us each */ TICKS_US = 20000 };
+enum { THREADS = 512, /* that are asked, 5 us each */ TICKS_US = 20000, ASKED_NS = 10000000, ENDED = 16 };
+
+/*
+ * Of threads that have ended. The kernel forgets it: each says it itself, if it has recorded anything and used a processor for
+ * longer than asking takes. The last ones may still be in /proc: they do not count twice.
+ */
+static struct {
+	int64_t ran, waited; /* ns */
+	int last[ENDED];
+	unsigned n;
+} ended;
 
 static const char *read_number(const char *at, int64_t *n)
 {
@@ -110,13 +121,23 @@ static void add_schedule(struct threads *t, int directory, const char *path)
 	t->waited += waited;
 }
 
+static bool has_said(const char *thread)
+{
+	int64_t number;
+	read_number(thread, &number);
+	for (int i = 0; i < ENDED; i++)
+		if (number == __atomic_load_n(&ended.last[i], __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
 static bool add_thread(void *threads, const char *name)
 {
 	static const char file[] = "/schedstat";
 	struct threads *t = threads;
 	char path[32];
 	size_t n = strlen(name);
-	if (*name == '.' || n > sizeof path - sizeof file)
+	if (*name == '.' || n > sizeof path - sizeof file || has_said(name))
 		return true;
 	memcpy(path, name, n);
 	memcpy(path + n, file, sizeof file);
@@ -134,15 +155,62 @@ static void read_threads(void *threads)
 	sys_close(t->directory);
 }
 
-/* us; below 0: threads that have ended, of which the kernel does not say it, used most of the `used` us of a processor. */
+static void read_thread(void *thread)
+{
+	struct threads *t = thread;
+	t->directory = sys_open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (t->directory < 0)
+		return;
+	add_thread(t, t->name);
+	sys_close(t->directory);
+}
+
+static void write_number(char *to, int n)
+{
+	char digits[12];
+	int used = 0;
+	do
+		digits[used++] = (char)('0' + n % 10);
+	while (n /= 10);
+	while (used)
+		*to++ = digits[--used];
+	*to = '\0';
+}
+
+void kernel_end_thread(void)
+{
+	struct timespec ran = {0};
+	struct threads t = {0};
+	int number = (int)sys_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	if (sys_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)&ran, 0, 0, 0, 0) < 0 ||
+	    (ran.tv_sec == 0 && ran.tv_nsec < ASKED_NS))
+		return;
+	write_number(t.name, number);
+	alone_do(read_thread, &t);
+	unsigned n = __atomic_fetch_add(&ended.n, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&ended.last[n % ENDED], number, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&ended.ran, t.ran, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&ended.waited, t.waited, __ATOMIC_RELAXED);
+}
+
+/* us; below 0: threads that have ended without a word used most of the `used` us of a processor. */
 static int64_t delay(int64_t used)
 {
-	struct threads t = {0};
+	struct threads t = {.ran = __atomic_load_n(&ended.ran, __ATOMIC_RELAXED),
+			    .waited = __atomic_load_n(&ended.waited, __ATOMIC_RELAXED)};
 	if (lock_is_needless())
 		add_schedule(&t, AT_FDCWD, "/proc/self/schedstat");
 	else
 		alone_do(read_threads, &t);
 	return used > 2 * t.ran / 1000 + TICKS_US ? -1 : t.waited / 1000;
+}
+
+void kernel_begin(struct state_process *p)
+{
+	memset(&ended, 0, sizeof ended); /* a forked child's parent had them */
+	kernel_io(p->kernel_at_start);
+	kernel_used(p->used_at_start);
+	p->own_moved[IO_READ] = sys_own_read;
 }
 
 void kernel_account(struct state_process *p, bool short_lived)

@@ -19,6 +19,12 @@ bool kernel_io_of_children(int64_t out[STATE_IO_COUNT]);
 /* Fills in what the process has used so far, all of its threads together; all zero where that is not known. */
 void kernel_used(int64_t out[STATE_USED_COUNT]);
 
+/* All that it has moved and used when it begins. */
+void kernel_begin(struct state_process *p);
+
+/* A thread of it ends that has recorded something: how long it waited for a processor is not lost with it. */
+void kernel_end_thread(void);
+
 /*
  * All of it at the end of a process. Of a short-lived one that read nothing from storage it is not asked how long its threads
  * waited for a processor.

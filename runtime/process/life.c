@@ -89,9 +89,7 @@ static void begin_process(void)
 	p->start = clock_now();
 	p->started = life.epoch.realtime + (int64_t)(p->start * 1e9);
 	copy_text(p->directory, sizeof p->directory, sys_getcwd(p->directory, sizeof p->directory));
-	kernel_io(p->kernel_at_start);
-	kernel_used(p->used_at_start);
-	p->own_moved[IO_READ] = sys_own_read;
+	kernel_begin(p);
 	life.owner.user = getuid();
 	life.owner.job = life.job;
 }
@@ -174,7 +172,7 @@ static void start_observing(int argc, char **argv, char **environment)
 	life.storeless = life.in_session && !lay_down();
 	if (life.storeless)
 		return;
-	static const struct self_life above = {observed, life_wake};
+	static const struct self_life above = {observed, life_wake, kernel_end_thread};
 	self_start(&above);
 	names_start(environment);
 	on_exit(on_normal_exit, NULL);

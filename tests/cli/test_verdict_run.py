@@ -66,11 +66,15 @@ def test_of_a_program_whose_processor_others_use(observe: Observe, run_iolens: R
 THREADS = """
 #include <fcntl.h>
 #include <pthread.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
+static const char *way;
 static void *compute(void *stay)
 {
 	struct timespec t = {0};
+	if (!strcmp(way, "write"))
+		close(open("made by a thread", O_CREAT | O_WRONLY, 0600));
 	while (t.tv_nsec < 200000000)
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	while (stay)
@@ -82,9 +86,11 @@ int main(int n, char **words)
 	pthread_t thread[3];
 	close(open("made", O_CREAT | O_WRONLY, 0600));
 	struct timespec t = {0};
+	way = n > 1 ? words[1] : "";
+	int stay = !strcmp(way, "stay");
 	for (int i = 0; i < 3; i++)
-		pthread_create(&thread[i], NULL, compute, n > 1 ? words : NULL);
-	for (int i = 0; i < 3 && n == 1; i++)
+		pthread_create(&thread[i], NULL, compute, stay ? words : NULL);
+	for (int i = 0; i < 3 && !stay; i++)
 		pthread_join(thread[i], NULL);
 	while (t.tv_sec == 0 && t.tv_nsec < 600000000) {
 		usleep(10000);
@@ -95,17 +101,63 @@ int main(int n, char **words)
 """
 
 
-@pytest.mark.parametrize("stay", [True, False])
+@pytest.mark.parametrize("way", ["stay", "write", "end"])
 def test_of_threads_that_share_a_processor(
-    observe: Observe, compile_program: Callable[[str], Path], tmp_path: Path, stay: bool
+    observe: Observe, compile_program: Callable[[str], Path], tmp_path: Path, way: str
 ) -> None:
-    """Three of 0.2 s each wait 0.2 to 0.4 s, the first thread does not. Of those that have ended it is not known."""
+    """Three of 0.2 s each wait 0.6 s together or more, and none of the four for longer than the run. What threads that
+    have ended waited is known if they used a file, and otherwise lost."""
     processor = str(min(os.sched_getaffinity(0)))
     program = compile_program(THREADS)
-    seen = observe(["taskset", "-c", processor, program, *(["stay"] if stay else [])], cwd=tmp_path)
+    start = time.monotonic()
+    seen = observe(["taskset", "-c", processor, program, way], cwd=tmp_path)
+    took = time.monotonic() - start
     row = seen.sections["process"][-1]
     assert float(row["user_time"]) + float(row["system_time"]) >= 0.55
-    assert float(row["processor_wait"]) >= 0.6 if stay else float(row["processor_wait"]) == -1
+    waited = float(row["processor_wait"])
+    assert 0.6 <= waited <= 4 * took if way != "end" else waited == -1
+
+
+FORKS = """
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static void *compute(void *name)
+{
+	struct timespec t = {0};
+	close(open(name, O_CREAT | O_WRONLY, 0600));
+	while (t.tv_nsec < 200000000)
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return NULL;
+}
+int main(void)
+{
+	pthread_t thread[3];
+	for (int i = 0; i < 3; i++)
+		pthread_create(&thread[i], NULL, compute, "parent");
+	for (int i = 0; i < 3; i++)
+		pthread_join(thread[i], NULL);
+	if (fork())
+		return wait(NULL) < 0;
+	pthread_create(&thread[0], NULL, compute, "child");
+	return pthread_join(thread[0], NULL);
+}
+"""
+
+
+def test_a_forked_child_does_not_inherit_what_threads_waited(
+    observe: Observe, compile_program: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """Three threads of the parent share a processor; the child's only one waits for no thread of its own."""
+    processor = str(min(os.sched_getaffinity(0)))
+    seen = observe(["taskset", "-c", processor, compile_program(FORKS)], cwd=tmp_path)
+    parent, child = seen.sections["process"][-2:]
+    lives = float(child["end"]) - float(child["start"])
+    used = float(child["user_time"]) + float(child["system_time"])
+    assert float(parent["processor_wait"]) >= 0.4
+    assert used >= 0.15 and 0 <= float(child["processor_wait"]) <= lives
 
 
 def test_a_program_whose_calls_bypass_libc_may_wait_for_io(run_iolens: Run, tmp_path: Path) -> None:
