@@ -221,3 +221,36 @@ def lined_job() -> Job:
         }
         job.section("lines", row)
     return job
+
+
+def process(rank: int, busy: float, mpi: str = "", **kinds: float) -> dict[str, Any]:
+    """A process that read, wrote and looked up for so many seconds of `busy`."""
+    times = {f"{kind}_time": kinds.get(kind, 0.0) for kind in ("read", "write", "meta")}
+    return {
+        "rank": rank,
+        "pid": 100 + rank,
+        "start": 0.0,
+        "io_time": busy,
+        "mpi": mpi,
+        "ended": "exit",
+        **times,
+    }
+
+
+def used(rank: int, processor: float, **values: Any) -> dict[str, Any]:
+    """A process of 10 s that used so many seconds of a processor."""
+    used = {"exe": "/usr/bin/cc1", "end": 10.0, "user_time": processor, "system_time": 0.0}
+    return {
+        **process(rank, 0.05, read=0.05),
+        **used,
+        "major_faults": 0,
+        "waits": 5,
+        "storage_read": 0,
+        "seen_read": 0,
+        **values,
+    }
+
+
+def of(*processes: dict[str, Any]) -> Job:
+    job = Job(nprocs=len(processes), run_time=10).posix("/d/a", 0, read={MiB: 5}, read_time=0.05)
+    return job.section("process", *processes)

@@ -36,11 +36,14 @@ static double idle(const struct used_faults *f)
 	return rest > 0 ? rest : 0;
 }
 
-/* A process with one thread is in its calls for at most as long as it sleeps or runs in the kernel. */
+/*
+ * A process with one thread is in its calls for at most as long as it sleeps or runs in the kernel. Where it mostly sleeps, waits
+ * for a processor follow waits for storage, and are left in I/O.
+ */
 void used_find_queue(struct used_faults *f)
 {
 	double rest = f->end - f->start - f->user - f->delay, most = f->delay < f->io ? f->delay : f->io;
-	if (f->known && f->single)
+	if (f->known && f->single && rest <= 2 * (f->processor - f->user))
 		f->in_io = clamp(f->io - (rest > 0 ? rest : 0), 0, most > 0 ? most : 0);
 }
 

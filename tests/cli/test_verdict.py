@@ -12,26 +12,12 @@ from here import Run, in_this_process, level_of_report, verdict
 from iolens.metrics import Dataset
 from iolens.rules import find
 from iolens.rules.instead import instead
-from jobs import Job, MiB
+from jobs import Job, MiB, of, process, used
 
 
 @pytest.fixture
 def run_iolens(run_iolens: Run) -> Run:
     return in_this_process(run_iolens)
-
-
-def process(rank: int, busy: float, mpi: str = "", **kinds: float) -> dict[str, Any]:
-    """A process that read, wrote and looked up for so many seconds of `busy`."""
-    times = {f"{kind}_time": kinds.get(kind, 0.0) for kind in ("read", "write", "meta")}
-    return {
-        "rank": rank,
-        "pid": 100 + rank,
-        "start": 0.0,
-        "io_time": busy,
-        "mpi": mpi,
-        "ended": "exit",
-        **times,
-    }
 
 
 def operation(name: str, count: int, time: float) -> dict[str, Any]:
@@ -244,25 +230,6 @@ def test_bytes_without_a_time_leave_it_open(run_iolens: Run, tmp_path: Path) -> 
     ending = "; the largest known part is waiting, 60 % of the run, most likely for a timer, a lock or another process"
     assert verdict(run_iolens, log)["text"].endswith(f"whose time is not known{ending}")
     assert "The largest known part is waiting, 60 % of the run." in report_text(run_iolens, log)
-
-
-def used(rank: int, processor: float, **values: Any) -> dict[str, Any]:
-    """A process of 10 s that used so many seconds of a processor."""
-    used = {"exe": "/usr/bin/cc1", "end": 10.0, "user_time": processor, "system_time": 0.0}
-    return {
-        **process(rank, 0.05, read=0.05),
-        **used,
-        "major_faults": 0,
-        "waits": 5,
-        "storage_read": 0,
-        "seen_read": 0,
-        **values,
-    }
-
-
-def of(*processes: dict[str, Any]) -> Job:
-    job = Job(nprocs=len(processes), run_time=10).posix("/d/a", 0, read={MiB: 5}, read_time=0.05)
-    return job.section("process", *processes)
 
 
 def a_processor() -> Job:

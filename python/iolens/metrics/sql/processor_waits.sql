@@ -4,8 +4,9 @@
 -- definition: a row for each process. began: when the job did, or where the process's previous program ended. in_io:
 --   the part of its io_time in which it was ready to run and others used the processor. A process with one thread is
 --   in its calls for at most as long as it sleeps or runs in the kernel: its life without its time in user mode and
---   without processor_wait. in_io is what io_time has beyond that. It is 0 for processes with several threads, where
---   one may sleep while another one waits. queued, of the whole job: the part of headline's io_time that in_io is of
+--   without processor_wait. in_io is what io_time has beyond that. It is 0 for processes that sleep for longer than
+--   they run in the kernel, whose waits follow sleeps for storage, and for those with several threads, where one may
+--   sleep while another one waits. queued, of the whole job: the part of headline's io_time that in_io is of
 --   the io_time of all processes (of an MPI job's longest rank), if it is $waited_for of the run or more.
 -- unit: seconds
 -- needs: process
@@ -21,7 +22,7 @@ WITH known AS (
     SELECT *, CASE WHEN row_number() OVER (PARTITION BY log ORDER BY after_image) = 1 THEN least(0, after_image) ELSE after_image END AS began
     FROM loaded
 ), waited AS (
-    SELECT *, CASE WHEN processor_threads = 1
+    SELECT *, CASE WHEN processor_threads = 1 AND "end" - began - user_time - processor_wait <= 2 * system_time
         THEN greatest(0, least(io_time, processor_wait, io_time - greatest(0, "end" - began - user_time - processor_wait))) ELSE 0 END AS in_io
     FROM lives
 ), by_rank AS (
