@@ -232,6 +232,20 @@ def test_findings_are_those_of_the_logs(area: Path, tmp_path: Path) -> None:
     assert sorted(tuple(row.values()) for row in kept) == sorted(direct)
 
 
+def test_a_batch_loads_each_table_once(area: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With every column that metrics, rules and tables ask for."""
+    loaded: list[str] = []
+    load = log_tables.LogTables._load
+
+    def counted(base: log_tables.LogTables, name: str, *more: object) -> None:
+        loaded.append(name)
+        load(base, name, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(log_tables.LogTables, "_load", counted)
+    assert ingest(area, tmp_path / "lake").ingested == 3
+    assert "posix" in loaded and sorted(loaded) == sorted(set(loaded))
+
+
 @pytest.mark.parametrize("key", [b"", b"0123456789abcdef"], ids=["plain", "pseudonyms"])
 def test_a_large_log_is_alone_and_its_tables_are_in_a_file(
     area: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: bytes

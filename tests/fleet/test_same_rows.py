@@ -1,8 +1,9 @@
-"""Every metric has the same rows on logs and on a lake of them."""
+"""Metrics and findings are the same of logs alone and of a lake of them."""
 
 from __future__ import annotations
 
 import gzip
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from iolens.fleet import Lake
 from iolens.fleet.ingest.batch import Options
 from iolens.fleet.ingest.ingest import Ingest
 from iolens.metrics import Dataset, metrics
+from iolens.rules import find
+from made_area import Here
 from observed import Observe
 
 
@@ -63,3 +66,41 @@ def test_metrics_have_the_same_rows(area: Path, observe: Observe, tmp_path: Path
                 differing = [pair for pair in zip(found, expected) if pair[0] != pair[1]][:1]
                 wrong.append(f"{name}: {len(found)} rows, expected {len(expected)}: {differing}")
     assert not wrong, "\n".join(wrong)
+
+
+SYNCED = """
+import os, sys
+for number in range(40):
+    with open(f"{sys.argv[1]}/part{number}", "wb", buffering=0) as file:
+        for _ in range(1 + number % 3):
+            file.write(bytes(1 << (12 + number % 8)))
+            os.fsync(file.fileno())
+"""
+
+
+def test_findings_are_those_of_each_log_alone(released: list[Path], observe: Observe, tmp_path: Path) -> None:
+    """A batch of logs is judged at once; its logs differ in what they have."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for path in released:
+        data = path.read_bytes()
+        (folder / path.name.removesuffix(".gz")).write_bytes(
+            gzip.decompress(data) if path.suffix == ".gz" else data
+        )
+    made = observe([sys.executable, "-c", SYNCED, str(tmp_path)])
+    (folder / "synced.darshan").write_bytes(made.log.read_bytes())
+    lake = Lake.create(tmp_path / "lake")
+    done = Ingest(lake, Options(str(lake.path)), jobs=1, pool=Here()).run([folder])
+    assert done.quarantined == 0
+    columns = "rule, severity, time_lost, share, gain_low, gain_high, confidence, message"
+    with lake.open() as data:
+        found = told(data.rows(f"SELECT path AS log, {columns} FROM finding JOIN job USING (log)"), {})
+    alone: list[dict[str, Any]] = []
+    for path in sorted(folder.iterdir()):
+        with Dataset(path) as one:
+            for f in find(one):
+                low, high = f.gain or (None, None)
+                values = (f.rule, f.severity, f.time_lost, f.share, low, high, f.confidence, f.message)
+                alone.append({"log": str(path), **dict(zip(columns.split(", "), values))})
+    assert found == told(alone, {})
+    assert len(found) > 3 * len(released)

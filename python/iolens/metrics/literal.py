@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["literal", "quoted", "with_values"]
+__all__ = ["literal", "quoted", "texts", "with_values"]
 
 # Strings, quoted names and comments, in which nothing stands for a value; then what does.
 _PARAMETER = re.compile(
@@ -19,6 +19,13 @@ _PARAMETER = re.compile(
 def quoted(text: str) -> str:
     """Text between quotes."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def texts(values: Sequence[str]) -> str:
+    """Many texts as one list, which is read ten times as fast as a list of literals."""
+    joined = "".join(values)
+    mark = next(mark for mark in map(chr, range(0xE000, 0x10FFFF)) if mark not in joined)
+    return f"string_split({quoted(mark.join(values))}, '{mark}')" if values else "[]::VARCHAR[]"
 
 
 def literal(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Iterable
 from functools import cached_property
@@ -14,10 +15,11 @@ from iolens.log import open as open_log
 from iolens.log.table import Schema, Table
 from iolens.metrics.base import told
 from iolens.metrics.engine import duckdb, register
-from iolens.metrics.literal import quoted
+from iolens.metrics.literal import texts
 from iolens.metrics.metric import words
 from iolens.metrics.plausible import implausible
 from iolens.metrics.sections import SECTIONS
+from iolens.metrics.tables import DERIVED
 from iolens.metrics.views import INTERFACES, MODULES, record_columns
 from iolens.progress import each
 
@@ -33,6 +35,8 @@ SMALL_BYTES = 1 << 20
 
 # Rows in memory at a time.
 _BATCH = 8192
+
+_TABLES_WORDS = frozenset(re.findall(r"\w+", " ".join(query for _, query in DERIVED.values())))
 
 PLAIN = {"job_of": "job", "mount": "mounts", "metadata": "metadata", "module": "modules", "name_of": "names"}
 """Table -> what the log library calls it."""
@@ -80,11 +84,10 @@ class LogTables:
         self._connection = connection
         self._every_column = every_column
         connection.execute("CREATE TABLE path (log BIGINT, path VARCHAR)")
-        texts = (
+        named = [
             path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace") for path in self.paths
-        )
-        named = ", ".join(f"({number}, {quoted(path)})" for number, path in enumerate(texts))
-        connection.execute(f"INSERT INTO path VALUES {named}")
+        ]
+        connection.execute(f"INSERT INTO path SELECT unnest(range({len(named)})), unnest({texts(named)})")
 
     @property
     def problems(self) -> list[IolensError]:
@@ -178,7 +181,7 @@ class LogTables:
 
     def _columns(self, schema: Schema) -> tuple[str, ...]:
         """Those that some query asks for: the columns of ``record``, and what is named somewhere."""
-        chosen = words() | self._words | {"log", "id", "rank"} | record_columns(schema)
+        chosen = words() | _TABLES_WORDS | self._words | {"log", "id", "rank"} | record_columns(schema)
         return tuple(field.name for field in schema if field.name in chosen)
 
     def add_column(self, column: str) -> bool:

@@ -90,7 +90,7 @@ def find(  # noqa: PLR0913
 
 def _ahead(data: Dataset, used: Catalog) -> tuple[dict[int, float | None], set[str]]:
     """Time in I/O by log, and the tables without rows that rules need."""
-    data.expect([_statement(rule) for rule in used.rules.values()])
+    data.expect(rule.statement for rule in used.rules.values())
     named = {name for rule in used.rules.values() for name in rule.needs}
     most: dict[int, float | None] = {}
     empty: set[str] = set()
@@ -165,26 +165,12 @@ def _apply(  # noqa: PLR0913, PLR0917
 ) -> Iterator[Finding]:
     """most: of each log the seconds that no cause can exceed. jobs: of each log run_time and nprocs."""
     settings = {name: threshold.default for name, threshold in rule.thresholds.items()}
-    names, rows = _ask(data, _statement(rule), settings)
+    names, rows = _ask(data, rule.statement, settings)
     place = names.index("log") if rows else 0
     for row in sorted(rows, key=itemgetter(place)):
         log = row[place]
         values = {**dict(zip(names, row)), **jobs[log]}
         yield _finding(data, rule, values, settings, severity, _number(most.get(log)), final.get(log, {}))
-
-
-def _statement(rule: Rule) -> str:
-    """The condition and the gain. A join takes as long as most conditions: only gains that name the job have it."""
-    if not rule.gain:
-        return rule.condition
-    gain = f"({rule.gain.low}) AS gain_low, ({rule.gain.high}) AS gain_high"
-    job = ""
-    if _OF_JOB.search(gain):
-        job = "JOIN (SELECT log, run_time, nprocs FROM job) AS job USING (log)"
-    return f"SELECT *, {gain} FROM ({rule.condition}\n) AS c {job}"
-
-
-_OF_JOB = re.compile(r"\b(?:run_time|nprocs)\b")
 
 
 def _number(value: Any) -> float | None:

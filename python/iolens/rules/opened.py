@@ -25,6 +25,8 @@ def where_called(data: Dataset, log: int, rule: Rule, evidence: Iterable[Evidenc
     meant as it opened it through POSIX.
     """
     evidence = tuple(evidence)
+    if not evidence:
+        return ()
     meant = [one for one in rule.needs if one in LISTS["libc_interfaces"]] or LISTS["libc_interfaces"]
     called = _where_called(data, log, _kinds(rule), meant, evidence)
     return called or _where_opened(data, log, meant, evidence)

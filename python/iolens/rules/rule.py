@@ -144,6 +144,20 @@ class Rule:
     references: tuple[str, ...] = ()
     path: str = ""
 
+    @property
+    def statement(self) -> str:
+        """The condition and the gain. A join takes as long as most conditions: only gains that name the job have it."""
+        if not self.gain:
+            return self.condition
+        gain = f"({self.gain.low}) AS gain_low, ({self.gain.high}) AS gain_high"
+        job = ""
+        if _OF_JOB.search(gain):
+            job = "JOIN (SELECT log, run_time, nprocs FROM job) AS job USING (log)"
+        return f"SELECT *, {gain} FROM ({self.condition}\n) AS c {job}"
+
+
+_OF_JOB = re.compile(r"\b(?:run_time|nprocs)\b")
+
 
 def _typed(
     table: Mapping[str, Any], where: str, known: Mapping[str, type], required: tuple[str, ...]

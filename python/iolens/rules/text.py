@@ -113,6 +113,7 @@ def counted(value: float, noun: str) -> str:
     return f"1 {noun}" if value == 1 else f"{_count(value)} {plural(noun)}"
 
 
+@lru_cache(256)
 def plural(noun: str) -> str:
     """As units_plural() of cli/text/units.c."""
     if re.search(r"(s|x|ch|sh)$", noun):

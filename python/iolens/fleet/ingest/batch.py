@@ -131,8 +131,10 @@ class _Sound(NamedTuple):
 def _digest(found: Found, log: BinaryIO, first: bytes) -> str | None:
     """Of the log's bytes; None if it is not the file that was found any more."""
     hash = hashlib.blake2b(first, digest_size=16)
-    while piece := log.read(1 << 20):
+    left = found.size - len(first)
+    while left > 0 and (piece := log.read(min(left, 1 << 20))):
         hash.update(piece)
+        left -= len(piece)
     status = os.fstat(log.fileno())
     same = (status.st_size, status.st_mtime_ns) == (found.size, found.mtime)
     return hash.hexdigest() if same else None
@@ -187,7 +189,7 @@ def _open(found: Found, areas: _Areas, options: Options) -> tuple[Log, str | Non
     with os.fdopen(areas.open(found), "rb", buffering=0) as file:
         status = os.fstat(file.fileno())
         _check(found, status, options)
-        first = file.read(_AT_ONCE) or b""
+        first = file.read(min(found.size, _AT_ONCE)) or b""
         digest = _digest(found, file, first)
         whole = digest is not None and len(first) == found.size
         return Log(first if whole else f"/proc/self/fd/{file.fileno()}"), digest, status.st_uid
@@ -341,6 +343,11 @@ class _Batch:
         """Files of all tables. streamed: records go from the logs into files. Raises Implausible."""
         duck = self._data.connection
         duck.execute("SET threads = 1")
+        catalog = None
+        if self._options.rules:
+            catalog = load(self._options.directories).with_thresholds(dict(self._options.thresholds))
+            # A table that was loaded without a column that a rule names is loaded again.
+            self._data.expect(rule.statement for rule in catalog.rules.values())
         if self._options.key:
             duck.execute("SET temp_directory = ''")
         filled = [name for name in tables() if name in self._base.tables and self._base.filled(name)]
@@ -363,15 +370,14 @@ class _Batch:
         whole = "(SELECT * REPLACE (coalesce(its_job, job_id) AS job_id) FROM job JOIN told USING (log))"
         self._files["job"] = rows.copy(whole, self._table("job"), self._token)
         duck.unregister("told")
-        if self._options.rules:
+        if catalog:
             self._data.query("SELECT 1 FROM file_sum LIMIT 0")
             self._files["file_sum"] = rows.copy("file_sum", self._table("file_sum"), self._token)
-            self._judge(days)
+            self._judge(days, catalog)
         for name in [name for name, files in self._files.items() if not files]:
             del self._files[name]
 
-    def _judge(self, days: Sequence[date]) -> None:
-        catalog = load(self._options.directories).with_thresholds(dict(self._options.thresholds))
+    def _judge(self, days: Sequence[date], catalog: Catalog) -> None:
         own = {"metric": metrics_of(self._data), "finding": findings_of(self._data, catalog)}
         for name, rows in own.items():
             table = self._table(name)

@@ -19,6 +19,7 @@ from iolens.log import Scan, scan
 from iolens.metrics import MODULES, Dataset
 from iolens.metrics.base import told
 from iolens.metrics.engine import register
+from iolens.metrics.literal import texts
 from iolens.metrics.log_tables import PLAIN, LogTables
 from iolens.metrics.plausible import implausible
 
@@ -71,8 +72,7 @@ class Rows:
     ) -> None:
         """days: of each log."""
         self._syncing = syncing
-        listed = ", ".join(f"'{day}'" for day in days)
-        data.connection.execute(f"SET VARIABLE days = [{listed}]::DATE[]")
+        data.connection.execute(f"SET VARIABLE days = {texts([str(day) for day in days])}::DATE[]")
         self._data = data
         self._base = base
         self._first = first
