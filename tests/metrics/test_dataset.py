@@ -79,6 +79,15 @@ def test_a_file_on_no_mount_that_is_known_has_its_directory(tmp_path: Path) -> N
     assert rows == [{"directory": "/data/some.dir", "mount": None}]
 
 
+@pytest.mark.parametrize("place", ["/data/two\nlines", "/data/a.b", "/", "/data/\u00fc"])
+def test_a_directory_is_all_before_the_last_slash(place: str, tmp_path: Path) -> None:
+    job = Job(mounts=[("ext4", "/")]).posix(f"{place.rstrip('/')}/c\nd.h5", 0, read={100: 1})
+    with Dataset(job.save(tmp_path / "job.darshan")) as data:
+        assert data.rows("SELECT directory, mount FROM name") == [{"directory": place, "mount": "/"}]
+        kept = data.rows("SELECT directory, file_system FROM file_sum")
+    assert kept == [{"directory": place.rstrip("/"), "file_system": "ext4"}]
+
+
 def test_two_logs_are_told_apart(observe: Observe) -> None:
     logs = [observe(["true"]).log, observe(["sh", "-c", "true"]).log]
     with Dataset(logs) as data:

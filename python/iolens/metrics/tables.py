@@ -19,7 +19,7 @@ _DIRECTORY = """
         arg_max(m.file_system, length(m.mount)) AS file_system,
         arg_max(coalesce(told.class, m.class), length(m.mount)) AS class
     FROM (
-        SELECT DISTINCT log, regexp_extract(name, '^(.*/)[^/]*$', 1) AS directory
+        SELECT DISTINCT log, regexp_replace(name, '[^/]*$', '') AS directory
         FROM name_of WHERE name LIKE '/%'
     ) AS n LEFT JOIN mount AS m USING (log) LEFT JOIN (
         SELECT log, point, any_value(class) AS class FROM mounted WHERE class <> '' GROUP BY log, point
@@ -31,10 +31,10 @@ _DIRECTORY = """
 _NAME = """
     SELECT n.log, n.id, n.name, d.mount, d.file_system, d.class,
         CASE WHEN n.name LIKE '/%'
-            THEN coalesce(nullif(rtrim(regexp_extract(n.name, '^(.*/)[^/]*$', 1), '/'), ''), '/') END AS directory,
+            THEN coalesce(nullif(rtrim(regexp_replace(n.name, '[^/]*$', ''), '/'), ''), '/') END AS directory,
         lower(regexp_extract(n.name, '[^/.][^/]*\\.([A-Za-z][A-Za-z0-9]{0,7})$', 1)) AS extension
     FROM name_of AS n LEFT JOIN directory AS d
-    ON d.log = n.log AND d.directory = regexp_extract(n.name, '^(.*/)[^/]*$', 1)
+    ON d.log = n.log AND d.directory = regexp_replace(n.name, '[^/]*$', '')
 """
 
 # One row per log, interface and object: its records of all ranks together. A rank has one record of an object; counting
@@ -107,7 +107,7 @@ _STRIPE = """
         array_length(l.ost_id) AS stripes
     FROM lustre AS l LEFT JOIN (
         SELECT n.log, n.id, d.mount FROM name_of AS n
-        JOIN directory AS d ON d.log = n.log AND d.directory = regexp_extract(n.name, '^(.*/)[^/]*$', 1)
+        JOIN directory AS d ON d.log = n.log AND d.directory = regexp_replace(n.name, '[^/]*$', '')
     ) AS n USING (log, id) LEFT JOIN (
         SELECT DISTINCT m.log, m.point, v.name
         FROM mounted AS m JOIN volume AS v ON v.log = m.log AND v.source = m.source
@@ -325,7 +325,7 @@ _FORCED = """
 # What the program did with each file, in few columns: a lake keeps these rows, for sums over all jobs. osts: numbers of
 # the storage targets that it lies on. single: not what had no room for a record of its own.
 _FILE_SUM = """
-    SELECT s.log, s.id, CASE WHEN n.name LIKE '/%' THEN regexp_extract(n.name, '^(.*)/[^/]*$', 1) END AS directory,
+    SELECT s.log, s.id, CASE WHEN n.name LIKE '/%' THEN regexp_replace(n.name, '/[^/]*$', '') END AS directory,
         coalesce(d.mount, '') AS mount, coalesce(d.file_system, '') AS file_system, l.osts,
         n.name IS NULL OR n.name NOT LIKE '%<other %files>' AS single,
         s.bytes_read, s.bytes_written, s.io_time, s.metadata_time, s.small_writes
@@ -341,7 +341,7 @@ _FILE_SUM = """
             )::BIGINT AS small_writes
         FROM own_record GROUP BY log, id
     ) AS s LEFT JOIN name_of AS n USING (log, id)
-    LEFT JOIN directory AS d ON d.log = n.log AND d.directory = regexp_extract(n.name, '^(.*/)[^/]*$', 1)
+    LEFT JOIN directory AS d ON d.log = n.log AND d.directory = regexp_replace(n.name, '[^/]*$', '')
     LEFT JOIN (
         SELECT log, id, list_sort(list_distinct(flatten(list(ost_id)))) AS osts FROM lustre GROUP BY log, id
     ) AS l ON l.log = s.log AND l.id = s.id
