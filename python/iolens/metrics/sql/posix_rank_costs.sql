@@ -38,15 +38,20 @@ WITH divided AS (
 ), counted_sync AS (
     SELECT log, sum(time) AS synced, sum(time) / nullif(sum(count), 0) AS seconds FROM operation
     WHERE interface = 'posix' AND name IN ('fsync', 'fdatasync') GROUP BY log
-), synced AS (
-    SELECT divided.* EXCLUDE (fsyncs, fdsyncs), greatest(fsyncs, 0) + greatest(fdsyncs, 0) AS syncs,
+), means AS (
+    SELECT divided.* EXCLUDE (fsyncs, fdsyncs), greatest(fsyncs, 0) + greatest(fdsyncs, 0) AS syncs, synced,
         least(write_time, write_time * coalesce(share, 0) + syncs * coalesce(seconds,
             coalesce(write_time / nullif(16777216 * syncs + 262144 * greatest(writes, 0) + greatest(bytes_written, 0), 0), 0) * 16777216
         )) AS at_mean,
         -- What files' writing is cut off by at the mean is left in others with a longer one: the measured sum is what fsync took.
-        CASE WHEN syncs > 0 THEN write_time - at_mean ELSE 0 END AS beyond,
-        at_mean + beyond * coalesce(least(1, greatest(0, synced - sum(at_mean) OVER of_log) / nullif(sum(beyond) OVER of_log, 0)), 0) AS sync_time
-    FROM divided LEFT JOIN counted_sync USING (log) LEFT JOIN forced USING (log) WINDOW of_log AS (PARTITION BY log)
+        CASE WHEN syncs > 0 THEN write_time - at_mean ELSE 0 END AS beyond
+    FROM divided LEFT JOIN counted_sync USING (log) LEFT JOIN forced USING (log)
+), left_over AS (
+    SELECT log, least(1, (any_value(synced) - sum(at_mean)) / sum(beyond)) AS part FROM means WHERE synced > 0
+    GROUP BY log HAVING sum(beyond) > 0
+), synced AS (
+    SELECT means.* EXCLUDE (synced), at_mean + beyond * greatest(0, coalesce(part, 0)) AS sync_time
+    FROM means LEFT JOIN left_over USING (log)
 ), weighted AS (
     SELECT * EXCLUDE (opens, reads, writes, bytes_read, bytes_written, consec_writes),
         opened(opens, dups, filenos) AS opens,
