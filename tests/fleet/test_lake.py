@@ -246,6 +246,23 @@ def test_a_batch_loads_each_table_once(area: Path, tmp_path: Path, monkeypatch: 
     assert "posix" in loaded and sorted(loaded) == sorted(set(loaded))
 
 
+def test_a_batch_has_as_many_whole_folders_as_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A day's files are not divided, and statements run for many logs at once."""
+    for number in range(18):
+        folder = tmp_path / "logs" / str(number // 3)
+        folder.mkdir(parents=True, exist_ok=True)
+        Make(folder)(posix=[{"id": 1, "writes": 1}], job_id=number).rename(folder / f"{number}.darshan")
+    batches: list[list[str]] = []
+
+    def counted(base: log_tables.LogTables, **more: object) -> Dataset:
+        batches.append([Path(path).parent.name for path in base.paths])
+        return Dataset(base, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(batch_module, "Dataset", counted)
+    assert ingest(tmp_path / "logs", tmp_path / "lake", batch_logs=10).ingested == 18
+    assert batches == [[*"000111222"], [*"333444555"]]
+
+
 @pytest.mark.parametrize("key", [b"", b"0123456789abcdef"], ids=["plain", "pseudonyms"])
 def test_a_large_log_is_alone_and_its_tables_are_in_a_file(
     area: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: bytes

@@ -19,7 +19,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExec
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from itertools import chain
+from itertools import chain, groupby
 from typing import Any, Callable, NamedTuple, Optional
 
 import duckdb
@@ -285,18 +285,23 @@ class Ingest:
     def _batches(self, logs: Iterable[New]) -> Iterator[list[New]]:
         batch: list[New] = []
         size = 0
-        for new in logs:
-            full = len(batch) == self._batch_logs or size + new[0].size > BATCH_BYTES
-            # A large log is alone: its tables are in a file.
-            full = full or new[0].size > LARGE_BYTES or (len(batch) == 1 and size > LARGE_BYTES)
+        for _, group in groupby(logs, _folder):
+            folder = list(group)
+            more = sum(new[0].size for new in folder)
             # A folder has the logs of a day, where there are many: a file of each table, then, and not one of each day.
-            if batch and (
-                full or (len(batch) >= self._batch_logs // 2 and _folder(new) != _folder(batch[-1]))
-            ):
+            fits = len(batch) + len(folder) <= self._batch_logs and size + more <= BATCH_BYTES
+            if len(batch) >= self._batch_logs // 2 and batch and not fits:
                 yield batch
                 batch, size = [], 0
-            batch.append(new)
-            size += new[0].size
+            for new in folder:
+                full = len(batch) == self._batch_logs or size + new[0].size > BATCH_BYTES
+                # A large log is alone: its tables are in a file.
+                full = full or new[0].size > LARGE_BYTES or (len(batch) == 1 and size > LARGE_BYTES)
+                if batch and full:
+                    yield batch
+                    batch, size = [], 0
+                batch.append(new)
+                size += new[0].size
         if batch:
             yield batch
 
