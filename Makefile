@@ -188,6 +188,9 @@ install-tests: wheel sdist reproducible deb-tests container-tests ## each way to
 	tests/install/paths.sh "$$(ls -t dist/*manylinux*.whl | head -n 1)" venv moved user target pipx uvx
 	tests/install/chroots.sh $(SUITES)
 
+arm-tests: build ## a cross build for AArch64: unit tests and a preloaded program in an emulator (gcc-aarch64-linux-gnu, qemu-user, network)
+	tests/install/aarch64.sh
+
 reproducible: wheel sdist deb ## two builds in different folders: are installed files, wheel, source distribution and packages the same, byte for byte?
 	tests/install/reproducible.sh
 
@@ -197,4 +200,4 @@ release: ## a release: VERSION=1.2.3, ARGS=--dry-run (docs/versioning.md)
 clean: ## remove what was built, keep .venv
 	rm -rf build build-asan build-tsan build-fuzz build-seeded
 
-.PHONY: help build test full affected slowest campaigns campaign-tests lint demo format outside-checks module spark-tests version-tests sanitize stress transparency fuzz damage kernel-programs truth truth-lines truth-real pydarshan bench growth docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests container-tests install-tests reproducible release clean seeded-faults portal-malformed portal-soak generated
+.PHONY: help build test full affected slowest campaigns campaign-tests lint demo format outside-checks module spark-tests version-tests sanitize stress transparency fuzz damage kernel-programs truth truth-lines truth-real pydarshan bench growth docs site pictures fresh-machine install uninstall wheel sdist sbom deb deb-tests container-tests install-tests arm-tests reproducible release clean seeded-faults portal-malformed portal-soak generated
