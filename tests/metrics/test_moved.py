@@ -1,4 +1,4 @@
-"""What moved, by its way, and that nothing calls I/O fine of which too much is not explained."""
+"""Data moved, by kind of access, and that nothing calls I/O fine of which too much is not explained."""
 
 from __future__ import annotations
 
