@@ -153,6 +153,7 @@ struct digest {
 	struct interval_union io;
 	struct digest_late late;   /* not in `io`; where it is measured */
 	struct digest_locks locks; /* likewise */
+	double queued_part;        /* of the time in I/O, for which calls waited for a processor */
 	struct digest_hdf5 hdf5;
 	struct digest_loop loop, writer; /* that waits longest, that takes longest for checkpoints */
 	double in_pipes; /* s of waiting for the other end of named pipes, not in `io`; where that is estimated */
@@ -242,6 +243,8 @@ bool digest_estimate_get(const struct digest_estimate *e, double run_time, struc
 /* Waiting in named pipes is none of the time in I/O, where that is estimated. */
 void digest_take_pipes(struct digest *d, const struct digest_estimate *e);
 /* Waiting for locks is none of it either, where that is measured and the wait is much: of the table, once `io` is known. */
+/* When all sections are read. */
+void digest_take_queue(struct digest *d);
 void digest_read_locks(struct digest *d, struct trailer *trailer, const struct trailer_table *t);
 /* Waiting for a rank that comes late is none of the time in I/O, where that is measured and the wait is much. */
 void digest_take_late(struct digest *d, const struct digest_estimate *e);

@@ -120,6 +120,8 @@ static void read_faults(struct digest *d, struct image_of *images, size_t n)
 	struct used_storage storage = {0};
 	extend_faults(images, n);
 	for (size_t i = 0; i < n; i++)
+		used_find_queue(&images[i].faults);
+	for (size_t i = 0; i < n; i++)
 		used_measure(&storage, &images[i].faults);
 	for (size_t i = 0; i < n; i++)
 		used_add_faults(&d->used, &storage, &images[i].faults);
@@ -200,19 +202,29 @@ static int by_rank(const void *x, const void *y)
 /* The time in I/O of the MPI rank that is longest in it, which the others wait for; without MPI of the longest process. */
 static void find_longest_rank(struct digest *d, struct image_of *images, size_t n)
 {
+	struct image_of all = {0}, longest = {0};
 	qsort(images, n, sizeof *images, by_rank);
+	for (size_t i = 0; i < n; i++) {
+		all.io.total += images[i].faults.known ? images[i].io.total : 0;
+		all.faults.in_io += images[i].faults.in_io;
+	}
 	for (size_t i = 0; i < n;) {
 		struct image_of rank = images[i];
 		while (++i < n && images[i].rank == rank.rank) {
 			rank.mpi = rank.mpi || images[i].mpi;
 			rank.io.total += images[i].io.total;
+			rank.faults.in_io += images[i].faults.in_io;
 			for (int k = 0; k < IO_OPS; k++)
 				rank.io.by_op[k] += images[i].io.by_op[k];
 		}
-		if (rank.mpi == d->mpi ? rank.io.total > d->io.total : rank.mpi)
+		if (rank.mpi == d->mpi ? rank.io.total > d->io.total : rank.mpi) {
 			d->io = rank.io;
+			longest = rank;
+		}
 		d->mpi = d->mpi || rank.mpi;
 	}
+	const struct image_of *counts = d->mpi ? &longest : &all;
+	d->queued_part = counts->io.total > 0 ? counts->faults.in_io / counts->io.total : 0;
 }
 
 static int by_start(const void *x, const void *y)
@@ -556,5 +568,6 @@ int digest_read_trailer(struct digest *d, struct log_error *err)
 		}
 	}
 	trailer_close(trailer);
+	digest_take_queue(d);
 	return code;
 }

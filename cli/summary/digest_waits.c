@@ -1,6 +1,7 @@
 /*
- * Waiting for other processes, which is none of the time in I/O: in named pipes, in logs that do not tell pipes from files, and for
- * locks on files. The numbers stand in metrics that say the same: python/iolens/metrics/sql/pipe_waits.sql and lock_waits.sql.
+ * Waiting for other processes, which is none of the time in I/O: in named pipes, in logs that do not tell pipes from files, for locks
+ * on files, and for a processor. The numbers stand in metrics that say the same: python/iolens/metrics/sql/pipe_waits.sql,
+ * lock_waits.sql and processor_waits.sql.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "index.h"
 #include "lock_waits_thresholds.h"
 #include "pipe_waits_thresholds.h"
+#include "processor_waits_thresholds.h"
 #include "records.h"
 #include "reduce.h"
 
@@ -160,6 +162,19 @@ void digest_take_pipes(struct digest *d, const struct digest_estimate *e)
 	index_free(&w.ranks);
 	log_free(w.by_rank);
 	log_free(w.open);
+}
+
+/* ---- the processor ---- */
+
+void digest_take_queue(struct digest *d)
+{
+	double whole = d->io.total, queued = d->queued_part * (whole + d->locks.waited);
+	if (whole <= 0 || queued <= 0 || queued < PROCESSOR_WAITS_WAITED_FOR * d->run_time)
+		return;
+	d->used.queued = queued < whole ? queued : whole;
+	d->io.total -= d->used.queued;
+	for (int op = 0; op < IO_OPS; op++)
+		d->io.by_op[op] *= d->io.total / whole;
 }
 
 /* ---- locks ---- */

@@ -83,13 +83,16 @@ static void add_processor(struct words *w, const struct digest *d, double run_ti
 {
 	const struct digest_used *u = &d->used;
 	double busy = u->processor / run_time, delayed = clamp(u->delay / run_time, 0, clamp(1 - busy, 0, 1));
-	if (delayed >= INSTEAD_DELAYED)
+	if (delayed >= INSTEAD_DELAYED) {
 		add(w, "the processor, busy for %s of the run; for %s, the program waited while others used it",
 		    P(busy), P(delayed));
-	else if (busy <= INSTEAD_ONE_PROCESSOR || u->cpus <= 0)
+		if (d->used.queued > 0)
+			add(w, " (%s " INSTEAD_IN_CALLS ")", P(d->used.queued / run_time));
+	} else if (busy <= INSTEAD_ONE_PROCESSOR || u->cpus <= 0) {
 		add(w, "the processor, busy for %s of the run", P(clamp(busy, 0, 1)));
-	else
+	} else {
 		add(w, "the processors, %.1f of %.0f busy on average", clamp(busy, 0, u->cpus), u->cpus);
+	}
 	add_most(w, u);
 	add_passed(w, d, run_time);
 }
@@ -140,7 +143,7 @@ static double busy(const struct digest *d)
 
 static double waited(const struct digest *d, double run_time, double io_time)
 {
-	return run_time - d->used.processor - d->used.fault_time - io_time;
+	return run_time - d->used.processor - d->used.fault_time - d->used.queued - io_time;
 }
 
 double instead_unwatched(const struct digest *d, double run_time, double io_time)

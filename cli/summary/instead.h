@@ -6,7 +6,8 @@
 
 enum { INSTEAD_TEXT = 448 };
 
-#define INSTEAD_HDF5 "HDF5 itself (filters, type conversion, chunks)"
+#define INSTEAD_HDF5     "HDF5 itself (filters, type conversion, chunks)"
+#define INSTEAD_IN_CALLS "in I/O calls"
 
 /* s of page faults from storage, 0 where they cannot be told from requests. */
 double instead_faults(const struct digest *d);

@@ -32,8 +32,25 @@ static bool faulted(const struct used_faults *f)
 
 static double idle(const struct used_faults *f)
 {
-	double rest = f->end - f->start - f->processor - f->io;
+	double rest = f->end - f->start - f->processor - f->io + f->in_io;
 	return rest > 0 ? rest : 0;
+}
+
+/*
+ * A process with one thread is in its calls for at most as long as it sleeps or runs in the kernel. Where it mostly sleeps, waits
+ * for a processor follow waits for storage, and are left in I/O.
+ */
+void used_find_queue(struct used_faults *f)
+{
+	double rest = f->end - f->start - f->user - f->delay, most = f->delay < f->io ? f->delay : f->io;
+	if (f->known && f->single && rest <= 2 * (f->processor - f->user))
+		f->in_io = clamp(f->io - (rest > 0 ? rest : 0), 0, most > 0 ? most : 0);
+}
+
+/* Of one thread all of it: it does nothing else meanwhile. */
+static double delayed(const struct used_faults *f)
+{
+	return clamp(f->delay, 0, f->single ? f->end - f->start - f->processor : idle(f));
 }
 
 /* s that it neither ran, nor waited for a processor, nor was in I/O. */
@@ -125,7 +142,7 @@ static double beyond(double *until, double start, double time)
 void used_add_waits(struct digest_used *u, struct used_waits *w, const struct used_faults *f)
 {
 	u->fault_time += beyond(&w->paged_until, f->start, f->paged);
-	u->delay += beyond(&w->delayed_until, f->start, clamp(f->delay, 0, idle(f)));
+	u->delay += beyond(&w->delayed_until, f->start, delayed(f));
 }
 
 static void add_program(struct digest_used *u, const char *exe, size_t n, double processor)
@@ -158,6 +175,8 @@ void used_add(struct digest_used *u, const struct trailer_table *t, uint64_t row
 				       .start = F64("start"),
 				       .end = F64("end"),
 				       .processor = processor,
+				       .user = F64("user_time"),
+				       .single = trailer_field(t, "processor_threads") && I64("processor_threads") == 1,
 				       .io = F64("io_time"),
 				       .read = F64("read_time"),
 				       .delay = delay > 0 ? delay : 0,

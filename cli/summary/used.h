@@ -26,7 +26,8 @@ struct digest_used {
 	int64_t faults; /* pages that a process waited for until they came from storage */
 	int64_t fault_bytes;
 	double fault_time; /* s, estimated; of processes that wait at the same time it counts once */
-	double delay;      /* likewise s that threads waited for a processor */
+	double delay;      /* likewise s that threads waited for a processor, */
+	double queued;     /* and did so in calls: not in the time in I/O */
 	int64_t undelayed; /* processes whose threads had ended when that could be asked */
 	double most_io;    /* s in I/O of the process that is longest in it */
 	double computing;  /* for so much of its life that process used a processor: 1 = always, more = by threads */
@@ -40,7 +41,10 @@ struct used_faults {
 	bool known;
 	double start, end;          /* s; it starts where the image before it became this one */
 	double processor, io, read; /* s, in I/O and of it reading */
-	double delay;               /* s that it waited for a processor */
+	double delay;               /* s that it waited for a processor, */
+	double in_io;               /* and of them in calls, at least */
+	double user;                /* of the processor */
+	bool single;                /* it had one thread */
 	int64_t faults, waits;
 	int64_t storage; /* bytes from storage */
 	int64_t seen;    /* bytes that it read by calls */
@@ -55,6 +59,9 @@ struct used_storage {
 
 /* A row of the table of processes. */
 void used_add(struct digest_used *u, const struct trailer_table *t, uint64_t row, struct used_faults *faults);
+
+/* Finds `in_io`, when `start` is where it began. */
+void used_find_queue(struct used_faults *f);
 
 /* What its waits tell of storage, when `storage` has nothing of its children any more: of all processes, before the next. */
 void used_measure(struct used_storage *s, const struct used_faults *f);

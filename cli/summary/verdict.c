@@ -345,6 +345,16 @@ static void say_hdf5(struct text *t, const struct digest *d, double share, const
 		add(t, "; a run too short to matter");
 }
 
+/* It is in the share of no kind of I/O. */
+static void add_queue(struct text *t, const struct digest *d)
+{
+	if (d->used.queued <= 0 || strstr(t->at, INSTEAD_IN_CALLS))
+		return;
+	add(t, "; for ");
+	add_share(t, d->used.queued / d->run_time);
+	add(t, " more, the program waited for a processor " INSTEAD_IN_CALLS);
+}
+
 static void say(struct text *t, const struct digest *d, double share)
 {
 	int kind = kind_of(d);
@@ -359,6 +369,7 @@ static void say(struct text *t, const struct digest *d, double share)
 		add(t, " of the run time");
 		add_at_most(t, d);
 		add_instead(t, d, part_of(d));
+		add_queue(t, d);
 		return;
 	}
 	add(t, "%s", about);
@@ -368,6 +379,7 @@ static void say(struct text *t, const struct digest *d, double share)
 	if (share < LOOK) {
 		add(t, ": little to gain");
 		add_instead(t, d, part_of(d));
+		add_queue(t, d);
 		return;
 	}
 	add_cause(t, d, kind);
@@ -377,6 +389,7 @@ static void say(struct text *t, const struct digest *d, double share)
 		add(t, "; " INSTEAD_HDF5 " takes %.0f %% of the run", 100 * d->hdf5.time / d->run_time);
 	else if (instead_computes_io(d))
 		add(t, "; the processor is busy all the while, so it does not wait for storage");
+	add_queue(t, d);
 	if (d->run_time < SHORT_RUN && d->io.total < SHORT)
 		add(t, "; a run too short to matter");
 	else if (d->io.total < SHORT)

@@ -257,6 +257,8 @@ static void set_used(const struct assembly *a, struct trailer_section *s, const 
 		else
 			section_set_f64(s, fields[n], 0, known ? precise_cost((double)used * 1e-6) : -1);
 	}
+	bool asked = any && p->end_reason && p->used_at_end[STATE_USED_DELAY] >= 0 && p->asked_threads > 0;
+	section_set_i64(s, "processor_threads", 0, asked ? p->asked_threads : 0);
 }
 
 void assembly_set_kernel(struct assembly *a, struct store_reader *i, const int64_t seen[2])

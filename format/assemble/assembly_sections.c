@@ -22,7 +22,8 @@ static const struct {
 		"unexplained_read i64 byte\nunexplained_written i64 byte\n"
 		"nested_calls i64\nfolded_opens i64\nbudget i64 byte\nstart_cost f64 s\n"
 			    "mpi str\nmpi_start f64 s\nmpi_end f64 s\n"
-		"user_time f64 s\nsystem_time f64 s\nprocessor_wait f64 s\nmajor_faults i64\nwaits i64\n"},
+		"user_time f64 s\nsystem_time f64 s\nprocessor_wait f64 s\nmajor_faults i64\nwaits i64\n"
+		"processor_threads i64\n"},
 	[ASSEMBLY_TOTAL] = {"total",
 		"rank i64\ninterface str\nrecords i64\nopens i64\nreads i64\nwrites i64\n"
 		"bytes_read i64 byte\nbytes_written i64 byte\nread_time f64 s\nwrite_time f64 s\nmeta_time f64 s\n"},

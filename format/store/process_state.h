@@ -16,7 +16,7 @@
 #include "written.h"
 
 enum {
-	STATE_VERSION = 32,
+	STATE_VERSION = 33,
 	STATE_SHARDS = 64,
 	STATE_SEGMENTS = 128,
 	STATE_BINS = 200,
@@ -379,6 +379,7 @@ struct state_process {
 	int64_t kernel_at_end[STATE_IO_COUNT]; /* all 0 = unknown */
 	int64_t used_at_start[STATE_USED_COUNT];
 	int64_t used_at_end[STATE_USED_COUNT]; /* all 0 = unknown */
+	int64_t asked_threads;                 /* whose wait for a processor is in it, 0 = none was asked */
 	int64_t own_moved[2];                  /* bytes read and written by ourselves, which both leave out */
 	int64_t waited[STATE_IO_COUNT];        /* what waiting for children added to the kernel's count */
 	int64_t budget;                        /* bytes */

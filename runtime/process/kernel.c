@@ -193,15 +193,18 @@ void kernel_end_thread(void)
 	__atomic_fetch_add(&ended.waited, t.waited, __ATOMIC_RELAXED);
 }
 
-/* us; below 0: threads that have ended without a word used most of the `used` us of a processor. */
-static int64_t delay(int64_t used)
+/* us; below 0: threads that have ended without a word used most of the `used` us of a processor. asked: threads that are in it. */
+static int64_t delay(int64_t used, int64_t *asked)
 {
+	bool one = lock_is_needless() && !lock_is_shared;
 	struct threads t = {.ran = __atomic_load_n(&ended.ran, __ATOMIC_RELAXED),
 			    .waited = __atomic_load_n(&ended.waited, __ATOMIC_RELAXED)};
 	if (lock_is_needless())
 		add_schedule(&t, AT_FDCWD, "/proc/self/schedstat");
 	else
 		alone_do(read_threads, &t);
+	int64_t all = t.n + (int64_t)__atomic_load_n(&ended.n, __ATOMIC_RELAXED);
+	*asked = one ? 1 : all > 2 ? all : 2;
 	return used > 2 * t.ran / 1000 + TICKS_US ? -1 : t.waited / 1000;
 }
 
@@ -220,7 +223,7 @@ void kernel_account(struct state_process *p, bool short_lived)
 	/* A short one, too, if it waited for storage: what it did not wait for a processor is then that. */
 	if (!short_lived || p->kernel_at_end[STATE_IO_STORAGE_READ])
 		p->used_at_end[STATE_USED_DELAY] =
-			delay(p->used_at_end[STATE_USED_USER] + p->used_at_end[STATE_USED_SYSTEM]);
+			delay(p->used_at_end[STATE_USED_USER] + p->used_at_end[STATE_USED_SYSTEM], &p->asked_threads);
 	p->own_moved[IO_READ] = sys_own_read;
 	p->own_moved[IO_WRITE] = sys_own_written;
 }

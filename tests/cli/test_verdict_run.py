@@ -63,6 +63,36 @@ def test_of_a_program_whose_processor_others_use(observe: Observe, run_iolens: R
     assert "the program waited while others used it" in verdict(run_iolens, seen.log)["text"]
 
 
+WRITES = """
+import os, threading
+fd = os.open("file", os.O_CREAT | os.O_RDWR)
+def write():
+    for n in range(20_000):
+        os.pwrite(fd, bytes(65536), 0)
+"""
+
+
+@pytest.mark.parametrize("run", ["write()", "t = threading.Thread(target=write); t.start(); t.join()"])
+def test_of_calls_whose_processor_others_use(observe: Observe, tmp_path: Path, run: str) -> None:
+    """Half of the time of calls that never sleep is another program's. With threads, that is not said."""
+    processor = str(min(os.sched_getaffinity(0)))
+    with subprocess.Popen(["taskset", "-c", processor, "sh", "-c", "while :; do :; done"]) as other:
+        try:
+            command = ["taskset", "-c", processor, "/usr/bin/python3", "-S", "-c", WRITES + run]
+            seen = observe(command, cwd=tmp_path)
+        finally:
+            other.kill()
+    row = seen.sections["process"][-1]
+    with Dataset(seen.log) as data:
+        in_io = max(waits["in_io"] for waits in data.metric("processor_waits"))
+    if run == "write()":
+        assert int(row["processor_threads"]) == 1
+        assert 0.1 * float(row["io_time"]) <= in_io <= float(row["processor_wait"])
+    else:
+        assert int(row["processor_threads"]) >= 2
+        assert in_io == 0
+
+
 THREADS = """
 #include <fcntl.h>
 #include <pthread.h>

@@ -31,6 +31,7 @@ GENERATED = {
     "late_ranks_thresholds.h": "cli/summary",
     "lock_waits_thresholds.h": "cli/summary",
     "pipe_waits_thresholds.h": "cli/summary",
+    "processor_waits_thresholds.h": "cli/summary",
 }
 
 # The rooms within a room, lowest first: each includes itself and those before it. The folder itself stands on top, but

@@ -11,7 +11,8 @@ _COLUMNS = {
         storage_read i, storage_written i, seen_read i, seen_written i, unseen_read i, unseen_written i,
         unexplained_read i, unexplained_written i,
         nested_calls i, folded_opens i, budget i, start_cost f, mpi s, mpi_start f, mpi_end f,
-        user_time f, system_time f, processor_wait f, major_faults i, waits i""",
+        user_time f, system_time f, processor_wait f, major_faults i, waits i,
+        processor_threads i""",
     "total": """
         rank i, interface s, records i, opens i, reads i, writes i, bytes_read i, bytes_written i, read_time f,
         write_time f, meta_time f""",

@@ -102,8 +102,12 @@ def _ahead(data: Dataset, used: Catalog) -> tuple[dict[int, float | None], set[s
 
 
 def _io_times(data: Dataset) -> dict[int, float | None]:
-    """By log."""
-    return {row["log"]: row["io_time"] for row in data.metric("headline")}
+    """By log, without waits for a processor in calls: no cause of I/O takes that."""
+    queued = {row["log"]: row["queued"] for row in data.metric("verdict_time")}
+    return {
+        row["log"]: row["io_time"] and max(0.0, row["io_time"] - queued.get(row["log"], 0.0))
+        for row in data.metric("headline")
+    }
 
 
 def _worth_saying(found: list[Finding], rules: Iterable[Rule], partly: set[int]) -> list[Finding]:

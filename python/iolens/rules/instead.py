@@ -128,6 +128,11 @@ def _locks(row: dict[str, Any], run_time: float) -> str:
     return f"waiting, {part} of the run, for a lock on {name}, which {who}"
 
 
+def _in_calls(row: dict[str, Any], run_time: float) -> str:
+    """Of this, what the records have as time in I/O."""
+    return f" ({write(row['queued'] / run_time, 'percent')} in I/O calls)" if row["queued"] else ""
+
+
 def _largest(row: dict[str, Any], run_time: float) -> str:
     kind = row["kind"]
     if kind == "page faults":
@@ -148,7 +153,7 @@ def _largest(row: dict[str, Any], run_time: float) -> str:
     if delayed >= _threshold("delayed"):
         text = (
             f"the processor, busy for {write(busy, 'percent')} of the run; for "
-            f"{write(delayed, 'percent')}, the program waited while others used it"
+            f"{write(delayed, 'percent')}, the program waited while others used it{_in_calls(row, run_time)}"
         )
     elif busy <= _threshold("one_processor"):
         text = f"the processor, busy for {write(min(1.0, busy), 'percent')} of the run"

@@ -16,7 +16,7 @@
 --   unknown is the number of unobserved programs, and of processes that were killed or confined before the kernel
 --   could be asked. paged: page faults can be distinguished from requests. faulting: they are worth naming, with $faulting of
 --   the run, or $faulting_with_io and with I/O $faulting. brought: they are not, but their bytes at $cached would take
---   $brought of the run. late_wait: as in late_ranks; lock_wait, locked and lockers: lock_wait, file and processes of
+--   $brought of the run. late_wait: as in late_ranks; queued: as in processor_waits; lock_wait, locked and lockers: lock_wait, file and processes of
 --   lock_waits. kind: late rank; locks, if waiting for them takes most; page faults, if they are more than the rest; the start of processes ($many_processes or more, of less than $brief of the run each, those that
 --   used less having $brief_part of the processor time); the processor ($most of the run, with the time that processes
 --   waited for one: delay); otherwise the larger of the processor and waiting (in runs of $worth_waiting and more).
@@ -54,22 +54,17 @@
 -- threshold one_processor = 1.05: processors, rounded up, that are said to be one
 WITH known AS (
     SELECT *, user_time + system_time AS processor, greatest(0, coalesce(processor_wait, 0)) AS queued,
-        row_number() OVER (PARTITION BY log, pid ORDER BY "start") AS image, lag(ended) OVER (PARTITION BY log, pid ORDER BY "start") AS ended_before,
-        lag("end") OVER (PARTITION BY log, pid ORDER BY "start") AS end_before
-    FROM process WHERE user_time >= 0 AND ended <> 'missing'
+        row_number() OVER (PARTITION BY log, pid ORDER BY "start") AS image
+    FROM process JOIN (SELECT log, rank, pid, "start", began, in_io, queued AS in_calls FROM metric.processor_waits) USING (log, rank, pid, "start") WHERE user_time >= 0 AND ended <> 'missing'
 ), children AS (
     SELECT log, parent AS pid, sum(storage_read) AS read_by_children FROM process WHERE ended <> 'missing' GROUP BY log, parent
-), loaded AS (
-    SELECT *, CASE WHEN ended_before = 'exec' THEN end_before ELSE "start" END AS after_image FROM known
 ), lives AS (
     SELECT *, "end" - began - processor AS rest,
         storage_read - CASE WHEN image = 1 THEN coalesce(read_by_children, 0) ELSE 0 END AS own_read, coalesce(seen_read, 0) AS by_calls
-    FROM (
-        SELECT *, CASE WHEN row_number() OVER (PARTITION BY log ORDER BY after_image) = 1 THEN least(0, after_image) ELSE after_image END AS began
-        FROM loaded
-    ) LEFT JOIN children USING (log, pid)
+    FROM known LEFT JOIN children USING (log, pid)
 ), slept AS (
-    SELECT *, greatest(0, least(rest - io_time, queued)) AS delayed, greatest(0, least(rest - io_time, rest - queued)) AS asleep,
+    SELECT *, greatest(0, least(rest - CASE WHEN processor_threads = 1 THEN 0 ELSE io_time END, queued)) AS delayed,
+        greatest(0, least(rest - io_time + in_io, rest - queued)) AS asleep,
         greatest(0, coalesce(own_read - by_calls, 0))::BIGINT AS fault_bytes
     FROM lives
 ), waited AS (
@@ -110,7 +105,7 @@ WITH known AS (
     SELECT log, arg_max(program, processor ORDER BY program) AS program, max(processor) AS most,
         count(*)::BIGINT AS programs FROM by_program GROUP BY log
 ), sums AS (
-    SELECT log, count(*)::BIGINT AS processes, sum(processor) + coalesce(any_value(unseen), 0) AS processor, sum(system_time) AS system, any_value(unseen) AS unseen, coalesce(any_value(queueing), 0) AS delay, sum(major_faults)::BIGINT AS faults,
+    SELECT log, count(*)::BIGINT AS processes, sum(processor) + coalesce(any_value(unseen), 0) AS processor, sum(system_time) AS system, any_value(unseen) AS unseen, coalesce(any_value(queueing), 0) AS delay, any_value(in_calls) AS queued, sum(major_faults)::BIGINT AS faults,
         sum(fault_bytes)::BIGINT AS fault_bytes, coalesce(any_value(paging), 0) AS fault_time,
         coalesce(sum(processor) FILTER (processor < $brief), 0) AS brief,
         arg_max(processor / nullif(rest + processor, 0), (io_time, -rank)) FILTER (io_time > 0) AS computing
@@ -127,8 +122,8 @@ WITH known AS (
 ), parts AS (
     SELECT sums.*, unknown, programs, program, most, run_time, processor + delay AS busy, coalesce(late_wait, 0) AS late_wait, late, others,
         coalesce(lock_wait, 0) AS lock_wait, locked, lockers,
-        greatest(0, coalesce(io_time, 0) - coalesce(late_wait, 0) - coalesce(lock_wait, 0)) AS spent,
-        greatest(0, run_time - processor - fault_time - spent) AS waited, requests.log IS NULL AS paged,
+        greatest(0, coalesce(io_time, 0) - coalesce(late_wait, 0) - coalesce(lock_wait, 0) - queued) AS spent,
+        greatest(0, run_time - processor - fault_time - queued - spent) AS waited, requests.log IS NULL AS paged,
         unknown = 0 OR coalesce(unseen < $delayed * run_time, false) AS all_known
     FROM sums JOIN program USING (log) JOIN closed USING (log) JOIN (SELECT log, run_time, io_time FROM metric.headline) USING (log)
     LEFT JOIN (SELECT DISTINCT log FROM async) AS requests USING (log)
@@ -140,7 +135,7 @@ WITH known AS (
     FROM parts
 )
 SELECT log, processes, unknown, processor, delay, programs, program, most / nullif(processor, 0) AS program_part, faults, fault_bytes, fault_time,
-    waited, paged, faulting, paged AND NOT faulting AND fault_bytes >= $brought * $cached * run_time AS brought, late_wait, late, others, lock_wait, locked, lockers, computing, system / nullif(processor, 0) AS system_part,
+    waited, paged, faulting, paged AND NOT faulting AND fault_bytes >= $brought * $cached * run_time AS brought, late_wait, late, others, lock_wait, locked, lockers, queued, computing, system / nullif(processor, 0) AS system_part,
     CASE WHEN system >= $most * processor AND passed >= $copied * $delayed * run_time THEN passed END AS passed, through,
     CASE WHEN late_wait > 0 THEN 'late rank'
         WHEN lock_wait > 0 AND lock_wait >= busy AND lock_wait >= fault_time AND (2 * lock_wait >= waited OR NOT all_known) THEN 'locks'

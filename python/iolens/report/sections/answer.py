@@ -101,6 +101,9 @@ def headline(source: Source) -> tuple[str, str]:
         took += _kinds(kinds, share)
     took += f" ({write(spent, 'seconds')} of {write(row['run_time'], 'seconds')}; {_amounts(row)})"
     took += _on_average(source, share)
+    if counted["queued"]:
+        part = write(counted["queued"] / row["run_time"], "percent")
+        took += f"; for {part} more, the program waited for a processor in I/O calls"
     hdf5 = hdf5_times(source.data).get(source.log)
     above = counted["hdf5"]
     if hdf5 and above > spent:
