@@ -450,60 +450,6 @@ def test_waiting_for_a_late_rank_is_no_io(
         assert "comes late" not in found["text"]
 
 
-QUEUED = {"user_time": 0.8, "system_time": 0.7, "processor_wait": 8.0, "processor_threads": 1}
-SLEEPS = {**QUEUED, "processor_wait": 0.2}
-
-
-@pytest.mark.parametrize(
-    ("values", "io_time", "queued"),
-    [(QUEUED, 1.2, 3.8), (SLEEPS, 5.0, 0.0), ({**QUEUED, "processor_threads": 3}, 5.0, 0.0)],
-    ids=["for a processor", "twin: for storage", "twin: one of several threads"],
-)
-def test_calls_that_wait_for_a_processor_are_no_io(
-    run_iolens: Run, tmp_path: Path, values: dict[str, float], io_time: float, queued: float
-) -> None:
-    """5 s of 10 in calls. Of the run, 0.8 s are in user mode and 8 s in the queue: 1.2 s are left for calls."""
-    job = Job(nprocs=1, run_time=10).posix("/d/a", 0, write={10: 1_000_000}, write_time=4.9)
-    times = {"io_time": 5.0, "write_time": 5.0, "read_time": 0.0}
-    log = job.section("process", {**used(0, 0.0), **times, **values}).save(tmp_path / "job.darshan")
-    found = verdict(run_iolens, log)
-    assert found["io_share"] == pytest.approx(io_time / 10)
-    assert found["level"] == level_of_report(run_iolens, log) == ("look" if queued else "problem")
-    goes = "% of the run time goes into I/O, most of it writing: 1.0 million writes of 10 B to a"
-    more = (
-        "; more goes into the processor, busy for 15 % of the run; for 80 %, the program waited while others "
-        "used it (38 % in I/O calls)"
-    )
-    assert found["text"] == (f"12 {goes}{more}" if queued else f"50 {goes}")
-    with Dataset(log) as data:
-        (row,) = data.metric("verdict_time")
-        assert (row["value"], row["queued"]) == (pytest.approx(io_time), pytest.approx(queued))
-        (instead_of,) = data.metric("instead")
-        assert instead(instead_of, 10.0) in more or not queued
-        (tiny,) = (f for f in find(data) if f.rule == "tiny_writes")
-        assert tiny.time_lost is not None and tiny.time_lost <= io_time + 1e-9
-    said = "for 38 % more, the program waited for a processor in I/O calls"
-    assert (said in report_text(run_iolens, log)) == bool(queued)
-
-
-def test_of_ranks_the_one_longest_in_io_tells_what_waited_for_a_processor(
-    run_iolens: Run, tmp_path: Path
-) -> None:
-    """Rank 1, which is longer in I/O, sleeps in it; rank 0 waits for a processor."""
-    job = Job(nprocs=2, run_time=10)
-    for rank in range(2):
-        job.posix(f"/d/{rank}", rank, write={10: 1_000_000}, write_time=4.9)
-    times = {"write_time": 5.0, "read_time": 0.0, "mpi": "MPICH"}
-    queues, sleeps = (
-        {**used(rank, 0.0), **times, **values, "io_time": io_time}
-        for rank, values, io_time in ((0, QUEUED, 5.0), (1, SLEEPS, 5.5))
-    )
-    log = job.section("process", queues, sleeps).save(tmp_path / "job.darshan")
-    assert verdict(run_iolens, log)["io_share"] == pytest.approx(0.55)
-    with Dataset(log) as data:
-        assert data.value("verdict_time") == pytest.approx(5.5)
-
-
 def test_nothing_is_said_of_unobserved_programs(run_iolens: Run, tmp_path: Path) -> None:
     """A shell that became a static program: how that passed the time is not known, least of all that it waited."""
     row = {"rank": 0, "program": "/usr/bin/go", "reason": "static", "count": 1}
