@@ -91,7 +91,8 @@ enum { THREADS = 512, /* that are asked, 5 us each */ TICKS_US = 20000, ASKED_NS
 
 /*
  * Of threads that have ended. The kernel forgets it: each says it itself, if it has recorded anything and used a processor for
- * longer than asking takes. The last ones may still be in /proc: they do not count twice.
+ * longer than asking takes. The last ones may still be in /proc: they do not count twice. Atomic, each word for itself: added to by
+ * threads that end, read when the process ends, emptied in a forked child, which has one thread.
  */
 static struct {
 	int64_t ran, waited; /* ns */
