@@ -254,8 +254,11 @@ static void add_computing(struct words *w, const struct digest *d, double run_ti
 
 static void add_faults(struct words *w, const struct digest *d, double run_time)
 {
-	add(w, "page faults, about %s of the run: %s of programs, libraries and mapped files from storage",
-	    P(clamp(d->used.fault_time / run_time, 0, 1)), B(d->used.fault_bytes));
+	add(w, "page faults, about %s of the run", P(clamp(d->used.fault_time / run_time, 0, 1)));
+	if (d->used.fault_bytes)
+		add(w, ": %s of programs, libraries and mapped files from storage", B(d->used.fault_bytes));
+	else /* other processes brought them, or a file system that the kernel does not count as storage */
+		add(w, " on programs, libraries and mapped files");
 }
 
 /* Pages that came ahead of their use, or from storage that does not make processes sleep, take no time of their own. */

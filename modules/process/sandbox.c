@@ -35,6 +35,7 @@ static const int added[] = {
 	SYS_getrandom,
 	SYS_getrusage,
 	SYS_getsockopt,
+	SYS_gettid,
 	SYS_getuid,
 	SYS_kcmp,
 	SYS_kill,

@@ -248,6 +248,11 @@ def cold() -> Job:
     return of(used(0, 2.0, major_faults=20_000, waits=20_100, storage_read=500 * MiB))
 
 
+def cold_by_others() -> Job:
+    """Another process, or a file system that the kernel does not count as storage, brought the same pages."""
+    return of(used(0, 2.0, major_faults=20_000, waits=20_100, storage_read=0))
+
+
 def cold_ahead() -> Job:
     """`git --version`: what is read ahead makes no fault, but each wait brought 200 KiB. It waited for little else."""
     return of(used(0, 1.25, start=4.0, major_faults=0, waits=1000, storage_read=200 * MiB))
@@ -370,6 +375,7 @@ BUSY_AND_FAULTS = (
         (a_processor, "the processor, busy for 94 % of the run"),
         (two_processors, "the processors, 1.8 of 2 busy on average, most of it in cc1"),
         (cold, "page faults, about 79 % of the run: 500.0 MiB of programs, libraries and mapped files from storage"),
+        (cold_by_others, "page faults, about 79 % of the run on programs, libraries and mapped files"),
         (cold_ahead, "page faults, about 87 % of the run: 200.0 MiB " + PAGES),
         (cold_between_sleeps, "waiting, 88 % of the run, most likely for a timer, a lock or another process"),
         (brought, "the processor, busy for 94 % of the run; meanwhile 1000.0 MiB of programs, libraries and mapped "
