@@ -89,6 +89,7 @@ def test_every_place_counts_the_same_seconds(run_iolens: Run, tmp_path: Path) ->
         "value": pytest.approx(8.0),
         "waited": 0.0,
         "locks": 0.0,
+        "queued": 0.0,
         "hdf5": pytest.approx(7.9),
     }
     assert "io_is_small" not in severities(run_iolens, log)
