@@ -85,7 +85,7 @@ static void begin(struct posix_open *o, struct posix_file *f, uint64_t id)
 	__atomic_store_n(&o->head.name, f->name, __ATOMIC_RELAXED);
 	o->head.id = id;
 	o->offset = o->last[IO_READ] = o->last[IO_WRITE] = 0;
-	__atomic_store_n(&o->append, 0, __ATOMIC_RELAXED);
+	o->append = 0;
 	o->forced = o->shared = false;
 	o->by = o->accesses = 0;
 	__atomic_store_n(&o->references, 1, __ATOMIC_RELEASE);
@@ -103,7 +103,7 @@ struct posix_open *posix_open_make(struct posix_file *f)
 /* Of a description whose writes are forced each one takes the clock: without an id, none is left out. */
 void posix_open_set_flags(struct posix_open *o, int flags)
 {
-	__atomic_store_n(&o->append, flags & O_APPEND ? POSIX_APPENDS : 0, __ATOMIC_RELAXED);
+	o->append = flags & O_APPEND ? POSIX_APPENDS : 0;
 	o->forced = flags & O_DSYNC; /* of which O_SYNC has the bit, too */
 	if (o->forced)
 		o->head.id = 0;

@@ -21,7 +21,7 @@
 /* The offset of an access at the cursor; moves the cursor. */
 ALWAYS_INLINE int64_t cursor(struct posix_open *o, enum io_op op, int fd, int64_t got)
 {
-	if (__atomic_load_n(&o->shared, __ATOMIC_RELAXED) || (posix_append_of(o) & POSIX_APPENDS && op == IO_WRITE))
+	if (__atomic_load_n(&o->shared, __ATOMIC_RELAXED) || (o->append & POSIX_APPENDS && op == IO_WRITE))
 		run_set(&o->offset, sys_seek(fd, 0, SEEK_CUR) - got);
 	if (lock_is_needless()) {
 		int64_t at = o->offset;
@@ -45,10 +45,10 @@ static int64_t end_of_file(int fd, int64_t got)
  */
 __attribute__((noinline)) static int64_t where_written(struct posix_open *o, bool ask, int fd, int64_t at, int64_t got)
 {
-	int flags = ask && posix_append_of(o) & POSIX_ASKED ? sys_fcntl(fd, F_GETFL, 0) : -1;
+	int flags = ask && o->append & POSIX_ASKED ? sys_fcntl(fd, F_GETFL, 0) : -1;
 	if (flags >= 0)
 		posix_open_append(o, flags & O_APPEND);
-	return posix_append_of(o) & POSIX_APPENDS ? end_of_file(fd, got) : at;
+	return o->append & POSIX_APPENDS ? end_of_file(fd, got) : at;
 }
 
 /* Bytes between the end of the last access and one beyond it. */
@@ -164,7 +164,7 @@ ALWAYS_INLINE void access_shard(bool special, enum io_op op, int64_t got, double
 ALWAYS_INLINE bool offset_is_known(const struct posix_open *o, enum io_op op, bool at_cursor)
 {
 	bool moved = at_cursor && __atomic_load_n(&o->shared, __ATOMIC_RELAXED);
-	return !moved && !(op == IO_WRITE && posix_append_of(o) & POSIX_APPENDS);
+	return !moved && !(op == IO_WRITE && o->append & POSIX_APPENDS);
 }
 
 enum how { USUAL, UNTIMED, SPECIAL };
@@ -179,7 +179,7 @@ ALWAYS_INLINE void record_access(enum how how, const struct span *s, enum io_op 
 	if (lock_take(&f->lock)) {
 		if (at == AT_CURSOR)
 			at = cursor(o, op, s->fd, got);
-		else if (posix_append_of(o) && op == IO_WRITE)
+		else if (o->append && op == IO_WRITE)
 			at = where_written(o, how != UNTIMED, s->fd, at, got);
 		int64_t last = runs ? run_get(&o->last[op]) : 0;
 		count_one(o, f, op, buffer, at, got);
@@ -396,7 +396,7 @@ void posix_on_append_vector(struct span s, const struct iovec *v, int count, int
 /* Asynchronous accesses have no cursor of their own: -1 is the description's, as the kernel takes it. */
 static int64_t request_offset(struct posix_open *o, enum io_op op, int fd, int64_t at, int64_t got)
 {
-	if ((posix_append_of(o) & POSIX_APPENDS || at == AT_END) && op == IO_WRITE)
+	if ((o->append & POSIX_APPENDS || at == AT_END) && op == IO_WRITE)
 		return end_of_file(fd, got);
 	return at < 0 ? cursor(o, op, fd, got) : at;
 }

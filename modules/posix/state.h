@@ -51,12 +51,6 @@ struct posix_open {
 	struct posix_open *next_free;
 };
 
-/* Of enum posix_append: another thread may change it at any time. */
-static inline unsigned posix_append_of(const struct posix_open *o)
-{
-	return __atomic_load_n(&o->append, __ATOMIC_RELAXED);
-}
-
 /* The file's state, its record made if need be; NULL when the module is off. */
 struct posix_file *posix_file_of(const struct path *p);
 
