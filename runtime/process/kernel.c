@@ -211,7 +211,8 @@ static int64_t delay(int64_t used, int64_t *asked)
 
 void kernel_begin(struct state_process *p)
 {
-	memset(&ended, 0, sizeof ended); /* a forked child's parent had them */
+	if (ended.n) /* a forked child's parent had them */
+		memset(&ended, 0, sizeof ended);
 	kernel_io(p->kernel_at_start);
 	kernel_used(p->used_at_start);
 	p->own_moved[IO_READ] = sys_own_read;
