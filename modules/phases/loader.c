@@ -93,9 +93,8 @@ static bool is_first(object *arguments)
 	return n == 0;
 }
 
-static object *in_phase(const char *name, object *original, object *arguments, object *keywords)
+static object *in_range(uint64_t id, object *original, object *arguments, object *keywords)
 {
-	uint64_t id = phase_range_begin(name, NULL);
 	object *result = py.PyObject_Call(original, arguments, keywords);
 	phase_range_end(id);
 	return result;
@@ -103,7 +102,7 @@ static object *in_phase(const char *name, object *original, object *arguments, o
 
 static object *start(object *original, object *arguments, object *keywords)
 {
-	return in_phase("loader: start", original, arguments, keywords);
+	return in_range(phase_range_begin("loader: start", NULL), original, arguments, keywords);
 }
 
 static object *next_batch(object *original, object *arguments, object *keywords)
@@ -123,25 +122,17 @@ static object *next_batch(object *original, object *arguments, object *keywords)
 static object *fetch(object *original, object *arguments, object *keywords)
 {
 	return waiting ? py.PyObject_Call(original, arguments, keywords)
-		       : in_phase("loader: fetch", original, arguments, keywords);
-}
-
-static object *in_library(const char *name, object *original, object *arguments, object *keywords)
-{
-	uint64_t id = phase_range_begin_library(name);
-	object *result = py.PyObject_Call(original, arguments, keywords);
-	phase_range_end(id);
-	return result;
+		       : in_range(phase_range_begin("loader: fetch", NULL), original, arguments, keywords);
 }
 
 static object *in_zarr(object *original, object *arguments, object *keywords)
 {
-	return in_library("loader: in Zarr", original, arguments, keywords);
+	return in_range(phase_range_begin_library("loader: in Zarr"), original, arguments, keywords);
 }
 
 static object *in_parquet(object *original, object *arguments, object *keywords)
 {
-	return in_library("loader: in Parquet", original, arguments, keywords);
+	return in_range(phase_range_begin_library("loader: in Parquet"), original, arguments, keywords);
 }
 
 /* Of PyTorch's loader, its fetchers, Zarr's arrays, PyArrow's Parquet files. */
