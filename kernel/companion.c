@@ -33,8 +33,12 @@ static void flush(void)
 	observer_sweep(o);
 	for (size_t n = 0; n < o->nimages; n++) {
 		struct image *i = o->images[n];
-		if (i->dirty && image_worth_store(i) && !image_store_write(i, &companion.session))
+		bool worth = i->dirty && image_worth_store(i);
+		if (worth && !image_store_write(i, &companion.session))
 			companion.failed = true;
+		if (i->dirty && !worth && i->stored)
+			image_store_remove(i, &companion.session);
+		i->stored = worth || (i->stored && !i->dirty);
 		i->dirty = false;
 	}
 	observer_drop(o, is_complete);

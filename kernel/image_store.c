@@ -327,13 +327,25 @@ bool image_worth_store(const struct image *i)
 	       !(i->replaced && !i->nfiles);
 }
 
+static void name_store(char path[512], const struct image *image, const struct image_session *session)
+{
+	snprintf(path, 512, "%.380s/%.32s.%d.%llx.store", session->directory, session->host, image->started.pid,
+		 (unsigned long long)image->started.when);
+}
+
+void image_store_remove(const struct image *image, const struct image_session *session)
+{
+	char path[512];
+	name_store(path, image, session);
+	unlink(path);
+}
+
 bool image_store_write(const struct image *image, const struct image_session *session)
 {
 	char beside[512], path[512];
 	struct outside_store s;
 	size_t names = 0;
-	snprintf(path, sizeof path, "%.380s/%.32s.%d.%llx.store", session->directory, session->host, image->started.pid,
-		 (unsigned long long)image->started.when);
+	name_store(path, image, session);
 	snprintf(beside, sizeof beside, "%.380s/.kernel-%llu", session->directory, (unsigned long long)image->number);
 	for (size_t n = 0; n < image->nfiles; n++)
 		names += image->files[n].path ? strlen(image->files[n].path) : sizeof nameless;

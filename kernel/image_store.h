@@ -37,6 +37,7 @@ struct image {
 	bool forked, preloaded, replaced;    /* replaced: by an exec */
 	bool ignored;                        /* it is another's, or shall not be observed */
 	bool dirty;                          /* since its store was written */
+	bool stored;                         /* it has a store */
 	char exe[512];
 	char command[OBSERVED_ARGS + 1];
 	char *environment; /* variables, each with a NUL; NULL = not known */
@@ -46,7 +47,7 @@ struct image {
 	struct index names;
 	struct observed_image counts;
 	struct overflow overflow;
-	struct image_folded *folded; /* NULL = no file was */
+	struct image_folded *folded;         /* NULL = no file was */
 	const struct image_session *session; /* NULL = it has none (yet) */
 };
 
@@ -58,6 +59,9 @@ bool image_worth_store(const struct image *i);
 
 /* Writes it beside, and then under its name: a reader finds the one before or this one. False with errno. */
 bool image_store_write(const struct image *image, const struct image_session *session);
+
+/* It is not worth one: it was found to have a store of its own, or to have become another program at once. */
+void image_store_remove(const struct image *image, const struct image_session *session);
 
 /* The name of what files of the same mount share: as the runtime has it. */
 const char *image_shared_path(const char *path, char out[OBSERVED_PATH]);

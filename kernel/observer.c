@@ -256,7 +256,7 @@ static void on_image(struct image *i, const struct observed_head *h, const char 
 		i->ended = *h;
 		i->dirty = true;
 	} else if (h->event == OBSERVED_EVENT_PRELOADED) {
-		i->preloaded = true;
+		i->preloaded = i->dirty = true;
 	}
 }
 

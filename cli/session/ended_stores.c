@@ -163,6 +163,8 @@ static bool is_written(int fd)
  */
 static bool is_over(const struct state_process *p, const char *store)
 {
+	if (p->observer == STATE_BY_KERNEL) /* until it has the end, another version of it comes */
+		return p->ended;
 	if (!snapshot_process_is_here(p, store))
 		return p->end_reason != STATE_END_NONE && p->end_reason != STATE_END_EXEC;
 	return p->end_reason == STATE_END_EXEC || !snapshot_process_runs(p, store);
@@ -195,10 +197,12 @@ static bool pack(int store, const struct candidate *c)
 static void take(int directory, const char *path, const struct candidate *c)
 {
 	char whole[1024];
-	struct stat s;
+	struct stat s, now;
 	snprintf(whole, sizeof whole, "%s/%s", path, c->name);
 	int fd = openat(directory, c->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd >= 0 && fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && !is_written(fd) && has_ended(whole) && pack(fd, c)) {
+	bool good = fd >= 0 && fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && !is_written(fd) && has_ended(whole);
+	good = good && fstatat(directory, c->name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_ino == s.st_ino;
+	if (good && pack(fd, c)) {
 		unlinkat(directory, c->name, 0);
 		move_near();
 	}

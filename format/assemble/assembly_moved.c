@@ -5,6 +5,8 @@
 enum {
 	STORAGE_SLACK = 64 << 20, /* programs, libraries and the kernel's reading ahead */
 	PAGE = 4096,
+	FEW = 64
+	      << 10, /* less than this are the heads of programs and libraries, which the kernel and the loader read */
 };
 
 struct children {
@@ -106,6 +108,14 @@ static int64_t unobserved(const struct assembly *a, const struct state_process *
 	return (rest > 0 ? rest : 0) + became;
 }
 
+static bool started_unobserved(const struct process_state *i)
+{
+	bool any = i->process.lost_children > 0;
+	for (const struct state_unobserved *u = i->unobserved; u < i->unobserved + STATE_UNOBSERVED; u++)
+		any |= u->count > 0;
+	return any;
+}
+
 /* What the process was before an exec, as far as it was observed; NULL: it was nothing. */
 static const struct assembly_source *image_before(const struct assembly *a)
 {
@@ -125,11 +135,10 @@ static bool counts_from_before(const struct assembly *a, const struct state_proc
 
 /*
  * Before iolens ran in this image: constructors of libraries that are loaded before it, and what the process was before, as
- * far as it was not observed. The loader reads the heads of libraries: less than `FEW` is that.
+ * far as it was not observed.
  */
 static int64_t moved_early(const struct assembly *a, const struct state_process *p, int kind)
 {
-	enum { FEW = 64 << 10 };
 	if (!counts_from_before(a, p))
 		return 0;
 	const struct assembly_source *before = image_before(a);
@@ -223,6 +232,8 @@ static struct moved moved_of(const struct assembly *a, const struct store_reader
 		m.stored[k] = end[STATE_IO_STORAGE_READ + k] - p->kernel_at_start[STATE_IO_STORAGE_READ + k];
 		m.unseen[k] = m.kernel[k] > seen[k] ? m.kernel[k] - seen[k] : 0;
 		m.unobserved[k] = unobserved(a, p, k, more);
+		if (m.unobserved[k] < FEW && !became && !started_unobserved(i->state))
+			m.unobserved[k] = 0;
 		if (m.unobserved[k] > m.unseen[k])
 			m.unobserved[k] = m.unseen[k];
 		m.unexplained[k] = m.unseen[k] - m.unobserved[k];

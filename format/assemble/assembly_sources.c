@@ -314,6 +314,12 @@ static bool is_running(const struct assembly *a, const struct assembly_source *s
 	return snapshot_process_runs(&s->reader.state->process, path);
 }
 
+/* The kernel's observer renames each new version of a store to its name, and has ended before `iolens run` makes the log. */
+static bool is_whole(const struct assembly *a, const struct assembly_source *s)
+{
+	return s->reader.state->process.observer == STATE_BY_KERNEL && (!s->running || a->job->command);
+}
+
 static int examine(struct assembly *a, struct assembly_source *s, bool *settled, struct log_error *err)
 {
 	struct store_reader *i = &s->reader;
@@ -336,7 +342,7 @@ static int examine(struct assembly *a, struct assembly_source *s, bool *settled,
 		int64_t end = i->state->process.end_reason;
 		bool sealed = end == STATE_END_FINALIZE || end == STATE_END_LOGGED;
 		s->running = !s->memory && !sealed && is_running(a, s);
-		*settled = s->memory || (i->state->process.end_reason && !s->running);
+		*settled = s->memory || (i->state->process.end_reason && !s->running) || is_whole(a, s);
 		add_deaths(a, i, s);
 		a->group_readable |= i->state->process.group_readable == 1;
 	}

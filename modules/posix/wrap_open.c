@@ -110,6 +110,24 @@ WRAP(int, open_by_handle_at, int mount, struct file_handle *handle, int flags)
 	return fd;
 }
 
+/* The kernel's struct open_how, which older headers lack. */
+struct open_as {
+	uint64_t flags, mode, resolve;
+};
+enum { RESOLVE_IN_OWN_ROOT = 0x10 };
+
+/* glibc 2.43 has it. What an absolute path means below a root of its own is the kernel's to say. */
+WRAP(int, openat2, int dir, const char *path, const struct open_as *as, size_t size)
+{
+	struct span s = span_path();
+	int fd = REAL(openat2)(dir, path, as, size);
+	if (fd >= 0 && as->resolve & RESOLVE_IN_OWN_ROOT)
+		posix_on_open_unnamed(s, fd);
+	else
+		SITE(posix_on_open(s, fd, dir, path, fd < 0 ? 0 : (int)as->flags, fd < 0 ? 0 : (int)as->mode));
+	return fd;
+}
+
 enum { TEMPORARY_MODE = 0600 };
 
 WRAP(int, mkstemp, char *path)

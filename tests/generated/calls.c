@@ -1,10 +1,15 @@
 /* Verbs that are system calls on files, descriptors, directories and pipes. */
 #include "interpreter.h"
 #include <fcntl.h>
+#include <ftw.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+
+int __close(int fd);
+int __dup2(int from, int to);
 
 VERB(open)
 {
@@ -21,9 +26,20 @@ VERB(creat)
 	return creat(path(op, 0), num(op, 1));
 }
 
+/* FD FLAGS LINK: the file of a descriptor once more, by a link that leads to it. */
+VERB(openfd)
+{
+	static const char *const links[] = {"/dev/fd", "/proc/self/fd", "/proc/thread-self/fd"};
+	char name[64];
+	snprintf(name, sizeof name, "%s/%lld", links[num(op, 2)], num(op, 0));
+	return open(name, num(op, 1));
+}
+
+/* FD HOW: by libc's other name, or by number */
 VERB(close)
 {
-	return close(num(op, 0));
+	int fd = num(op, 0), how = num(op, 1);
+	return how == 0 ? close(fd) : how == 1 ? __close(fd) : syscall(SYS_close, fd);
 }
 
 VERB(closerange)
@@ -38,7 +54,7 @@ VERB(dup)
 
 VERB(dup2)
 {
-	return dup2(num(op, 0), num(op, 1));
+	return (num(op, 2) ? __dup2 : dup2)(num(op, 0), num(op, 1));
 }
 
 VERB(dup3)
@@ -109,7 +125,7 @@ VERB(pwrite)
 	return all;
 }
 
-/* FD OFFSET SIZE SIZE: by the cursor where the offset is -1; the second part lies right behind the first. */
+/* FD OFFSET SIZE SIZE APPEND: by the cursor where the offset is -1; the second part lies right behind the first. */
 static long long vector(struct op *op, int writing)
 {
 	struct iovec part[2] = {{buffer, num(op, 2)}, {buffer + num(op, 2), num(op, 3)}};
@@ -117,7 +133,9 @@ static long long vector(struct op *op, int writing)
 	long long at = num(op, 1), n;
 	if (writing)
 		filled(op, 0, num(op, 2) + num(op, 3), 0);
-	if (at < 0)
+	if (num(op, 4))
+		n = pwritev2(fd, part, 2, at, RWF_APPEND);
+	else if (at < 0)
 		n = writing ? writev(fd, part, 2) : readv(fd, part, 2);
 	else
 		n = writing ? pwritev(fd, part, 2, at) : preadv(fd, part, 2, at);
@@ -209,9 +227,10 @@ VERB(rmdir)
 	return rmdir(path(op, 0));
 }
 
+/* PATH HOW: by number, too */
 VERB(chdir)
 {
-	return chdir(path(op, 0));
+	return num(op, 1) ? syscall(SYS_chdir, path(op, 0)) : chdir(path(op, 0));
 }
 
 VERB(fchdir)
@@ -219,11 +238,51 @@ VERB(fchdir)
 	return fchdir(num(op, 0));
 }
 
+static _Thread_local long long walked;
+
+static int read_one(const char *name, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	if (type != FTW_F)
+		return 0;
+	int fd = open(name + at->base, O_RDONLY);
+	ssize_t n = read(fd, buffer, 10);
+	if (n < 0 || close(fd))
+		return 1;
+	walked += n;
+	return 0;
+}
+
+/* Goes into each directory below this one, and reads ten bytes of each file there. */
+VERB(walk)
+{
+	walked = 0;
+	return nftw(path(op, 0), read_one, 10, FTW_CHDIR | FTW_PHYS) ? -1 : walked;
+}
+
 VERB(pipe)
 {
 	(void)op;
 	int ends[2];
 	return pipe(ends) ? -1 : ends[0] * 1000 + ends[1];
+}
+
+/* FD OFFSET SIZE HOW: other memory takes the place of the map, which was not touched. */
+VERB(mapover)
+{
+	size_t size = num(op, 2);
+	int memory = PROT_READ | PROT_WRITE, alone = MAP_PRIVATE | MAP_ANONYMOUS;
+	char *map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, num(op, 0), num(op, 1)), *over;
+	if (map == MAP_FAILED)
+		return -1;
+	if (num(op, 3)) {
+		over = mmap(NULL, size, memory, alone, -1, 0);
+		over = mremap(over, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, map);
+	} else {
+		over = mmap(map, size, memory, alone | MAP_FIXED, -1, 0);
+	}
+	memset(over, 1, size);
+	return munmap(over, size);
 }
 
 /* FD OFFSET SIZE */
@@ -260,10 +319,10 @@ VERB(copyrange)
 }
 
 const struct verb call_verbs[] = {
-	ROW(open),      ROW(openat), ROW(creat),     ROW(close),  ROW(closerange), ROW(dup),      ROW(dup2),
-	ROW(dup3),      ROW(dupfd),  ROW(append),    ROW(read),   ROW(write),      ROW(pread),    ROW(pwrite),
-	ROW(readv),     ROW(writev), ROW(lseek),     ROW(stat),   ROW(lstat),      ROW(fstat),    ROW(truncate),
-	ROW(ftruncate), ROW(fsync),  ROW(fdatasync), ROW(rename), ROW(link),       ROW(unlink),   ROW(mkdir),
-	ROW(rmdir),     ROW(chdir),  ROW(fchdir),    ROW(pipe),   ROW(mapread),    ROW(mapwrite), ROW(sendfile),
-	ROW(copyrange), {0},
+	ROW(open),     ROW(openat),    ROW(openfd),    ROW(creat),     ROW(close),  ROW(closerange), ROW(dup),
+	ROW(dup2),     ROW(dup3),      ROW(dupfd),     ROW(append),    ROW(read),   ROW(write),      ROW(pread),
+	ROW(pwrite),   ROW(readv),     ROW(writev),    ROW(lseek),     ROW(stat),   ROW(lstat),      ROW(fstat),
+	ROW(truncate), ROW(ftruncate), ROW(fsync),     ROW(fdatasync), ROW(rename), ROW(link),       ROW(unlink),
+	ROW(mkdir),    ROW(rmdir),     ROW(chdir),     ROW(fchdir),    ROW(walk),   ROW(pipe),       ROW(mapread),
+	ROW(mapwrite), ROW(sendfile),  ROW(copyrange), ROW(mapover),   {0},
 };

@@ -169,7 +169,9 @@ class Generator:
             return "creat", (self.path(t), self.random.choice(MODES))
         if kind < 0.18:
             return "openat", (self.fd(t), self.random.choice(PATHS), flags, mode)
-        if kind < 0.28:
+        if kind < 0.3:
+            return "openfd", (self.fd(t), flags & ~(os.O_CREAT | os.O_EXCL), self.random.randrange(3))
+        if kind < 0.38:
             return "open", (self.path(t, FOLDERS[1:]), os.O_RDONLY | os.O_DIRECTORY, 0)
         return "open", (self.path(t), flags, mode)
 
@@ -177,7 +179,7 @@ class Generator:
         if self.random.random() < 0.1:
             first = self.random.randrange(3, 9)
             return "closerange", (first, first + self.random.randrange(5), self.random.choice((0, 0, 4)))
-        return "close", (self.fd(t),)
+        return "close", (self.fd(t), self.random.choice((0, 0, 1, 2)))
 
     def duplicates(self, t: Thread) -> Proposal:
         fd, kind = self.fd(t), self.random.randrange(4)
@@ -185,7 +187,7 @@ class Generator:
         if kind == 0:
             return "dup", (fd,)
         if kind == 1:
-            return "dup2", (fd, new)
+            return "dup2", (fd, new, self.random.randrange(2))
         cloexec = os.O_CLOEXEC if self.random.random() < 0.3 else 0
         return ("dup3", (fd, new, cloexec)) if kind == 2 else ("dupfd", (fd, new, int(cloexec > 0)))
 
@@ -201,7 +203,8 @@ class Generator:
     def vectors(self, t: Thread) -> Proposal:
         at = self.random.choice((-1, -1, 0, self.size()))
         words = (self.fd(t), at, self.random.choice((0, 8, 13, 100)), self.random.choice((1, 24, 1000)))
-        return self.random.choice(("readv", "writev")), words
+        verb = self.random.choice(("readv", "writev"))
+        return verb, (*words, self.random.randrange(2)) if verb == "writev" else words
 
     def seeks(self, t: Thread) -> Proposal:
         if self.random.random() < 0.12:
@@ -226,7 +229,8 @@ class Generator:
 
     def maps(self, t: Thread) -> Proposal:
         words = (self.fd(t), self.random.choice((0, 0, 4096)), self.random.choice((1, 200, 900)))
-        return self.random.choice(("mapread", "mapwrite")), words
+        verb = self.random.choice(("mapread", "mapwrite", "mapover"))
+        return verb, (*words, self.random.randrange(2)) if verb == "mapover" else words
 
     def copies(self, t: Thread) -> Proposal:
         at, to, size = (
@@ -248,10 +252,12 @@ class Generator:
         return ("unlink", (self.path(t),)) if kind < 0.85 else ("link", (self.path(t), self.path(t)))
 
     def folders(self, t: Thread) -> Proposal:
-        verb = self.random.choice(("mkdir", "rmdir", "chdir", "chdir", "chdir", "fchdir"))
+        verb = self.random.choice(("mkdir", "rmdir", "chdir", "chdir", "chdir", "fchdir", "walk"))
         if verb == "fchdir":
             return verb, (self.fd(t),)
-        return verb, (self.path(t, FOLDERS if verb == "chdir" else FOLDERS[1:]),)
+        if verb == "chdir":
+            return verb, (self.path(t, FOLDERS), self.random.randrange(2))
+        return verb, (self.path(t, FOLDERS if verb == "walk" else FOLDERS[1:]),)
 
     def pipes(self, t: Thread) -> Proposal:
         ends = [fd for fd, d in t.table.at.items() if d.inode.kind == "pipe"]
@@ -273,8 +279,11 @@ class Generator:
         return ("freopen" if kind < 0.3 else "fopen"), (k, self.path(t), mode)
 
     def uses_stream(self, t: Thread) -> Proposal:
-        if self.random.random() < 0.05:
-            return "print", ()
+        kind = self.random.random()
+        if kind < 0.1:
+            return (
+                ("print", ()) if kind < 0.05 else ("printto", (self.fd(t), self.random.choice((1, 10, 600))))
+            )
         mine = [k for k, s in t.process.streams.items() if not s.closed]
         if not mine:
             return None
@@ -309,7 +318,8 @@ class Generator:
         self.made += 1
         if len(self.model.kernel.processes) >= MOST_PROCESSES:
             return None
-        return verb, (len(self.model.kernel.processes),)
+        number = len(self.model.kernel.processes)
+        return verb, (number, self.random.randrange(2)) if verb == "vfork" else (number,)
 
     def ends_process(self, t: Thread) -> Proposal:
         process = self._leaf()

@@ -28,6 +28,7 @@ static int process;
 static _Thread_local int thread;
 _Thread_local char *buffer;
 extern char **environ;
+pid_t __vfork(void);
 
 static void say(const struct op *op, const char *format, ...)
 {
@@ -170,12 +171,13 @@ VERB(spawn)
 	return SAID;
 }
 
+/* CHILD HOW: by libc's other name */
 VERB(vfork)
 {
 	char word[3][16];
 	int child = num(op, 0);
 	char **list = continued(op, child, word);
-	pid_t pid = vfork();
+	pid_t pid = num(op, 1) ? __vfork() : vfork();
 	if (pid == 0) {
 		execv(argument[0], list);
 		_exit(97);

@@ -10,7 +10,7 @@ from pathlib import Path
 import shown
 from interfaces import LIBC
 
-from .outcome import PIPE_COUNTS, Counters, Ran, Value, below
+from .outcome import PAGES, PIPE_COUNTS, Counters, Ran, Value, below
 
 
 def read_log(iolens: Path, log: Path, home: Path, ran: Ran) -> None:
@@ -28,6 +28,9 @@ def read_log(iolens: Path, log: Path, home: Path, ran: Ran) -> None:
             records[rank][module, below(name, str(home))] = _counters(module, row, ids, home)
     tables = shown.sections(done.stdout)
     rows = sorted(tables.get("process", []), key=lambda row: int(row["rank"]))
+    for row in tables.get("operation", []):
+        if row["interface"] == "mapped" and int(row["bytes"]):
+            records[int(row["rank"])][PAGES] = {}
     ran.ended += [row["ended"] for row in rows]
     ran.records += [records.get(rank, {}) for rank in range(len(rows))]
     ran.pipes += _pipes(tables.get("excluded", []), len(rows))

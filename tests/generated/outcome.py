@@ -14,6 +14,8 @@ from .records import Image
 
 PIPE_COUNTS = ("reads", "writes", "bytes_read", "bytes_written")
 HOME = "/home"
+PAGES = "mapped", "pages"
+"""The key of the pages of all mapped files: their number is not compared, only whether there are any."""
 Value = Union[int, str, None]
 Counters = dict[tuple[str, str], dict[str, Value]]
 """Of each module and file."""
@@ -63,6 +65,8 @@ def _counters(image: Image) -> Counters:
         for name, record in table.items():
             if record.used():
                 found[module, below(name, HOME)] = record.expected()
+    if image.mapped:
+        found[PAGES] = {}
     for counters in found.values():
         if counters.get("RENAMED_FROM"):
             counters["RENAMED_FROM"] = below(str(counters["RENAMED_FROM"]), HOME)

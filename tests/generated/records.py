@@ -124,6 +124,8 @@ class Image:
     """Descriptions that belong to streams: descriptors nobody has asked for."""
     marks: set[str] = field(default_factory=set)
     """What happened after which a known fault may show."""
+    mapped: bool = False
+    """Whether pages of a mapped file were touched."""
     ended: str = ""
 
     def posix_of(self, name: str) -> Posix:

@@ -47,8 +47,13 @@ VERB(fgetc)
 
 VERB(fgets)
 {
-	char *line = fgets(buffer, num(op, 1), streams[num(op, 0)]);
-	return line ? (long long)strlen(line) : -1;
+	int n = num(op, 1);
+	memset(buffer, 1, n);
+	if (!fgets(buffer, n, streams[num(op, 0)]))
+		return -1;
+	while (buffer[--n])
+		;
+	return n; /* a line may hold NUL */
 }
 
 static long long then_flushed(const struct op *op, int k, long long result)
@@ -116,8 +121,22 @@ VERB(print)
 	return fflush(stdout) ? -1 : n;
 }
 
+/* FD SIZE: a redirection of standard output, as shells make it */
+VERB(printto)
+{
+	int own = fcntl(1, F_DUPFD, 200);
+	if (dup2(num(op, 0), 1) != 1) {
+		int error = errno;
+		close(own);
+		errno = error;
+		return -1;
+	}
+	int n = printf("%0*d", (int)num(op, 1), 7);
+	return fflush(stdout) || dup2(own, 1) != 1 || close(own) ? -1 : n;
+}
+
 const struct verb stream_verbs[] = {
-	ROW(fopen), ROW(fdopen), ROW(freopen), ROW(fclose),  ROW(fread), ROW(fgetc),
-	ROW(fgets), ROW(fwrite), ROW(fputs),   ROW(fprintf), ROW(fputc), ROW(fflush),
-	ROW(fseek), ROW(rewind), ROW(fileno),  ROW(refile),  ROW(print), {0},
+	ROW(fopen),  ROW(fdopen), ROW(freopen), ROW(fclose),  ROW(fread),  ROW(fgetc), ROW(fgets),
+	ROW(fwrite), ROW(fputs),  ROW(fprintf), ROW(fputc),   ROW(fflush), ROW(fseek), ROW(rewind),
+	ROW(fileno), ROW(refile), ROW(print),   ROW(printto), {0},
 };

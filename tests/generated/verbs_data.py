@@ -13,7 +13,7 @@ from .records import Posix
 
 
 @verb
-def close(m: Model, t: Thread, fd: int) -> Result:
+def close(m: Model, t: Thread, fd: int, how: int = 0) -> Result:
     t.table.get(fd)
     m.drop(t, fd)
     return 0
@@ -56,7 +56,7 @@ def _onto(m: Model, t: Thread, fd: int, new: int, cloexec: bool) -> int:
 
 
 @verb
-def dup2(m: Model, t: Thread, fd: int, new: int) -> Result:
+def dup2(m: Model, t: Thread, fd: int, new: int, how: int = 0) -> Result:
     return _onto(m, t, fd, new, False)
 
 
@@ -109,11 +109,19 @@ def _read_file(
 
 
 def _write_file(
-    m: Model, t: Thread, d: Description, record: Posix, block: bytes, at: int | None, shifted: bool
+    m: Model,
+    t: Thread,
+    d: Description,
+    record: Posix,
+    block: bytes,
+    at: int | None,
+    shifted: bool,
+    append: bool = False,
 ) -> int:
-    defined(block or not d.append, "nothing is appended")
+    append = append or d.append
+    defined(block or not append, "nothing is appended")
     cursor = _cursor(d) if at is None else None
-    start = len(d.inode.data) if d.append else cursor if at is None else at
+    start = len(d.inode.data) if append else cursor if at is None else at
     assert start is not None
     m.kernel.write(d.inode, start, block)
     record.access("write", start, len(block), t.process.image.last_of(d), shifted)
@@ -141,20 +149,35 @@ def _read(
 
 
 def _write(
-    m: Model, t: Thread, fd: int, size: int, times: int, shift: int, at: int | None, step: int = 0
+    m: Model,
+    t: Thread,
+    fd: int,
+    size: int,
+    times: int,
+    shift: int,
+    at: int | None,
+    step: int = 0,
+    append: bool = False,
 ) -> Result:
     description, record = m.record(t, fd)
     kind = description.inode.kind
     need(at is None or kind != "pipe", errno.ESPIPE)
     need(description.writable, errno.EBADF)
+    defined(not append or kind == "file", "appends to what is no file")
     for k in range(times):
         block = data(m.index, size, k)
         if kind == "pipe":
             _write_pipe(m, t, description.inode, block)
         elif record:
             start = None if at is None else at + k * step
-            _write_file(m, t, description, record, block, start, shift % 8 != 0)
+            _write_file(m, t, description, record, block, start, shift % 8 != 0, append)
     return size * times
+
+
+def read_at_cursor(m: Model, t: Thread, fd: int, size: int) -> tuple[int, bytes]:
+    read = _read(m, t, fd, size, 1, 0, None)
+    assert isinstance(read, tuple)
+    return read
 
 
 @verb
@@ -184,9 +207,10 @@ def readv(m: Model, t: Thread, fd: int, at: int, first: int, second: int) -> Res
 
 
 @verb
-def writev(m: Model, t: Thread, fd: int, at: int, first: int, second: int) -> Result:
+def writev(m: Model, t: Thread, fd: int, at: int, first: int, second: int, append: int = 0) -> Result:
     defined(second, "an empty part")
-    return _write(m, t, fd, first + second, 1, first, None if at < 0 else at)
+    start = None if at < 0 else at
+    return _write(m, t, fd, first + second, 1, first, start, append=bool(append))
 
 
 @verb
@@ -250,6 +274,7 @@ def mapread(m: Model, t: Thread, fd: int, at: int, size: int) -> Result:
     need(description.readable, errno.EACCES)
     defined(at % 4096 == 0 and size > 0 and at + size <= len(description.inode.data), "SIGBUS")
     record.counts["MMAPS"] += 1
+    t.process.image.mapped = True
     return 0, bytes(description.inode.data[at : at + size])
 
 
@@ -260,13 +285,25 @@ def mapwrite(m: Model, t: Thread, fd: int, at: int, size: int) -> Result:
     defined(at % 4096 == 0 and size > 0 and at + size <= len(description.inode.data), "SIGBUS")
     m.kernel.write(description.inode, at, data(m.index, size))
     record.counts["MMAPS"] += 1
+    t.process.image.mapped = True
+    return 0
+
+
+@verb
+def mapover(m: Model, t: Thread, fd: int, at: int, size: int, how: int) -> Result:
+    description, record = _mappable(m, t, fd)
+    need(description.readable, errno.EACCES)
+    defined(at % 4096 == 0 and size > 0, "no map")
+    record.counts["MMAPS"] += 1
     return 0
 
 
 def _copy(m: Model, t: Thread, source: int, at: int, target: int, to: int, size: int) -> Result:
     """A read of the one file and a write of the other."""
-    need(source in t.table.at and target in t.table.at, errno.EBADF)
-    defined({t.table.at[fd].inode.kind for fd in (source, target)} == {"file"}, "copies of what is no file")
+    need(source in t.table.at, errno.EBADF)
+    defined(t.table.at[source].inode.kind == "file", "copies of what is no file")
+    need(target in t.table.at, errno.EBADF)
+    defined(t.table.at[target].inode.kind == "file", "copies to what is no file")
     origin, read_record = file_of(m, t, source, errno.EINVAL)
     copy, write_record = file_of(m, t, target, errno.EINVAL)
     need(origin.readable and copy.writable, errno.EBADF)

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
 
 from .kernel import Description, Inode, Name, Thread, defined, need
 from .model import Model, Result, verb
+from .verbs_data import read_at_cursor
 
 
 @verb
@@ -33,6 +35,19 @@ def openat(m: Model, t: Thread, fd: int, path: str, flags: int, mode: int) -> Re
         defined(known == folder.name.path(), "below a directory that was renamed")
         start = folder.name
     return m.opened(t, m.kernel.open(start, path, flags), flags, mode)
+
+
+@verb
+def openfd(m: Model, t: Thread, fd: int, flags: int, link: int) -> Result:
+    """The file of a descriptor once more, by a link that leads to it."""
+    defined(link == 2 or t.table is t.process.table, "descriptors of a thread's own")
+    need(fd in t.table.at, errno.ENOENT)
+    description, _ = m.record(t, fd)
+    name = description.name
+    defined(description.inode.kind == "file" and name and not name.gone(), "no file of this name")
+    assert name and name.folder
+    defined(t.process.image.names[description] == name.path(), "the file was renamed")
+    return m.opened(t, m.kernel.open(name.folder, name.text, flags), flags, 0)
 
 
 def _stat(m: Model, t: Thread, path: str) -> int:
@@ -141,7 +156,7 @@ def mkdir(m: Model, t: Thread, path: str) -> Result:
 
 
 @verb
-def chdir(m: Model, t: Thread, path: str) -> Result:
+def chdir(m: Model, t: Thread, path: str, how: int = 0) -> Result:
     name = m.kernel.find(t.place.folder, path)
     need(name.inode.kind == "dir", errno.ENOTDIR)
     t.place.folder = name
@@ -156,3 +171,24 @@ def fchdir(m: Model, t: Thread, fd: int) -> Result:
     assert folder.name
     t.place.folder = folder.name
     return 0
+
+
+def _files(top: Name) -> Iterator[Name]:
+    for name in top.inode.entries.values():
+        if name.inode.kind == "file":
+            yield name
+        yield from _files(name)
+
+
+@verb
+def walk(m: Model, t: Thread, path: str) -> Result:
+    top = m.kernel.find(t.place.folder, path)
+    defined(top.inode.kind == "dir", "a walk of a file")
+    read = 0
+    for name in _files(top):
+        assert name.folder
+        fd = m.opened(t, m.kernel.open(name.folder, name.text, os.O_RDONLY), os.O_RDONLY, 0)
+        length, _ = read_at_cursor(m, t, fd, 10)
+        read += length
+        m.drop(t, fd)
+    return read

@@ -60,7 +60,7 @@ def spawn(m: Model, t: Thread, number: int) -> Result:
 
 
 @verb
-def vfork(m: Model, t: Thread, number: int) -> Result:
+def vfork(m: Model, t: Thread, number: int, how: int = 0) -> Result:
     _child(m, t, "vfork", number, Image(t.process.image.alignment), program=True)
     return SAID
 

@@ -109,9 +109,9 @@ FUNCTION_EXCEPTIONS: dict[str, int] = {}
 
 LIBC_FAMILY = re.compile(r"(libc|libdl|libpthread|libm|librt|ld-linux[\w-]*)\.so\.\d+")
 # What may be exported besides the names of this machine's libc and those of WRAP_LATE: MPI's have macros of their own,
-# resolved as late; libc has the __isoc23 ones since 2.38.
+# resolved as late; libc has the __isoc23 ones since 2.38, openat2 since 2.43.
 FOREIGN = re.compile(
-    r"__asan_default_options|iolens_runtime_(phase|range)_\w+|__isoc23_\w+|P?MPI_\w+|p?mpi_\w+"
+    r"__asan_default_options|iolens_runtime_(phase|range)_\w+|__isoc23_\w+|openat2|P?MPI_\w+|p?mpi_\w+"
 )
 # A job is never ended and its output never written to by the library.
 NEVER_CALLED = {

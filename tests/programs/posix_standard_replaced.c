@@ -1,4 +1,4 @@
-/* libc replaces descriptors 0 to 2 by itself. */
+/* libc replaces descriptors 0 to 2 by itself, and daemon the working directory. */
 #include "must.h"
 
 #include <pty.h>
@@ -30,13 +30,17 @@ static void in_child(void (*replace)(void), const char *name)
 static void by_daemon(void)
 {
 	int ends[2];
-	char end;
+	char end, old[10], here[4096];
+	MUST(getcwd(here, sizeof here - 10) != NULL);
+	strcat(here, "/daemon");
 	MUST(pipe(ends) == 0);
 	pid_t child = fork();
 	MUST(child >= 0);
 	if (child == 0) {
-		MUST(daemon(1, 0) == 0);
+		MUST(daemon(0, 0) == 0);
 		MUST(write(1, block, 100) == 100);
+		int fd = open(here + 1, O_RDONLY);
+		MUST(fd >= 0 && read(fd, old, 10) == 10);
 		_exit(0);
 	}
 	MUST(close(ends[1]) == 0 && read(ends[0], &end, 1) == 0); /* the daemon has ended, too */

@@ -314,6 +314,8 @@ def test_files_without_a_record_are_counted(tmp_path: Path) -> None:
     one = of(job, tmp_path)["many_small_files"]
     assert one.message.startswith("40,000 files move 100 B each")
     assert one.time_lost == pytest.approx(40, rel=0.01) and one.severity == "high"
+    rows = [(directory, files, read) for directory, _, files, read, *_ in one.evidence[0].rows]
+    assert rows == [("/scratch/<other files>", None, 3_000_000), ("/scratch", 10_000, 1_000_000)]
 
 
 def test_opens_that_fail_take_no_longer_than_a_stat(tmp_path: Path) -> None:
