@@ -153,8 +153,8 @@ portal-malformed: build ## send the portal COUNT=10000 malformed requests: none 
 portal-soak: build ## SECONDS=300 of 24 people at a portal whose lake is compacted, thinned, damaged and filled while it restarts
 	PATH="$(CURDIR)/$(bin):$$PATH" PORTAL_SOAK=$(or $(SECONDS),300) $(bin)/python -m pytest -q tests/portal/test_soak.py
 
-fresh_parts = $(or $(PARTS),bootstrap user modules slurm)
-fresh-machine: ## prove ./bootstrap, then README and the guide line by line, on a bare Debian in a chroot (root, debootstrap, network): PARTS="bootstrap user modules slurm"
+fresh_parts = $(or $(PARTS),bootstrap user modules slurm fleet kernel)
+fresh-machine: ## prove ./bootstrap, then README and the guide line by line, on a bare Debian in a chroot (root, debootstrap, network): PARTS="bootstrap user modules slurm fleet kernel"
 	$(if $(filter bootstrap,$(fresh_parts)),tests/house/fresh_machine.sh)
 	$(if $(filter-out bootstrap,$(fresh_parts)),tests/house/first_hour.sh $(filter-out bootstrap,$(fresh_parts)))
 

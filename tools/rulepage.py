@@ -19,13 +19,15 @@ _HEAD = """\
 
 Made by `make docs` from `python/iolens/rules/catalog/*.toml`: do not edit.
 
-A rule is a condition on [metrics](metrics.md). Where it holds, `iolens findings` and `iolens report` say so, with what
-it costs, evidence, and what to change. `iolens explain RULE` adds code, the assumptions of the gain, and the
-condition's SQL. How to change a threshold (`NAME=VALUE`), and how a site adds rules: [findings](../guide/findings.md).
+A rule is a condition on [metrics](metrics.md). If it holds for a log, `iolens findings` and `iolens report` say so. They
+also show what it costs, evidence, and what to change. `iolens explain RULE` adds code, the assumptions of the gain, and
+the condition's SQL. [Findings](../guide/findings.md) says how to change a threshold (`NAME=VALUE`), and how a site adds
+rules.
 
-In brackets: the highest severity (it depends on the time lost), the confidence, Drishti's codes. A threshold without a
-reason: fewer, or less, cost nothing. `share` is a part of the run time. A rule needs the module posix unless it names
-others. Advice of several rules stands [at the end](#advice-of-several-rules), by name."""
+The brackets after a title have the highest severity (it depends on the time lost), the confidence, and the codes of
+Drishti, a tool that judges Darshan's logs. If a threshold has no reason, less than the threshold costs nothing. `share`
+is a part of the run time. A rule needs the module posix unless it names others. Advice that several rules share is
+[at the end](#advice-of-several-rules), by name."""
 
 _UNSAID = ("Fewer cost nothing.", "Less costs nothing.")
 _SIZES = {"TiB": 2**40, "GiB": 2**30, "MiB": 2**20, "KiB": 2**10}

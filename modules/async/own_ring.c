@@ -64,10 +64,7 @@ static bool is_ring(int fd)
 {
 	static const char name[] = "anon_inode:[io_uring]";
 	char link[32] = "/proc/self/fd/", text[sizeof name];
-	size_t at = strlen(link);
-	for (int unit = 1000000; unit; unit /= 10)
-		if (fd >= unit || unit == 1)
-			link[at++] = (char)('0' + fd / unit % 10);
+	sys_decimal(link + strlen(link), (unsigned)fd);
 	return sys_readlink(link, text, sizeof text) == sizeof name - 1 && memcmp(text, name, sizeof name - 1) == 0;
 }
 

@@ -26,7 +26,7 @@ static uintptr_t same_description(int fd, const struct posix_file *f)
 	     other = fds_next(other + 1), n++) {
 		uintptr_t at = other == fd ? 0 : fds_peek(other);
 		const struct posix_open *o = (const struct posix_open *)at;
-		if (at < STATE_CLASS_COUNT || (o->file != f && (!(o->append & POSIX_ASKED) || others++ >= OTHERS)))
+		if (at < STATE_CLASS_COUNT || (o->file != f && (!(posix_marks(o) & POSIX_ASKED) || others++ >= OTHERS)))
 			continue;
 		self_pid = self_pid ? self_pid : sys_pid();
 		if (sys_call(SYS_kcmp, self_pid, self_pid, KIND_FILE, fd, other, 0) == 0)

@@ -85,8 +85,8 @@ static void begin(struct posix_open *o, struct posix_file *f, uint64_t id)
 	__atomic_store_n(&o->head.name, f->name, __ATOMIC_RELAXED);
 	o->head.id = id;
 	o->offset = o->last[IO_READ] = o->last[IO_WRITE] = 0;
-	o->append = 0;
-	o->forced = o->shared = false;
+	__atomic_store_n(&o->marks, 0, __ATOMIC_RELAXED);
+	o->forced = false;
 	o->by = o->accesses = 0;
 	__atomic_store_n(&o->references, 1, __ATOMIC_RELEASE);
 }
@@ -103,7 +103,7 @@ struct posix_open *posix_open_make(struct posix_file *f)
 /* Of a description whose writes are forced each one takes the clock: without an id, none is left out. */
 void posix_open_set_flags(struct posix_open *o, int flags)
 {
-	o->append = flags & O_APPEND ? POSIX_APPENDS : 0;
+	posix_open_append(o, flags & O_APPEND);
 	o->forced = flags & O_DSYNC; /* of which O_SYNC has the bit, too */
 	if (o->forced)
 		o->head.id = 0;
@@ -118,9 +118,9 @@ int posix_flags_of(int fd)
 void posix_open_append(struct posix_open *o, bool appends)
 {
 	if (appends)
-		__atomic_fetch_or(&o->append, POSIX_APPENDS, __ATOMIC_RELAXED);
+		posix_mark(o, POSIX_APPENDS);
 	else
-		__atomic_fetch_and(&o->append, ~POSIX_APPENDS, __ATOMIC_RELAXED);
+		__atomic_fetch_and(&o->marks, (uint8_t)~POSIX_APPENDS, __ATOMIC_RELAXED);
 }
 
 void posix_open_release(uintptr_t at)
@@ -501,9 +501,7 @@ void posix_on_stream(int fd, bool appends)
 	struct posix_open *o = (struct posix_open *)fds_peek(fd);
 	if ((uintptr_t)o < STATE_CLASS_COUNT)
 		return;
-	o->shared = true;
-	if (appends) /* libc has set the flag */
-		posix_open_append(o, true);
+	posix_mark(o, appends ? POSIX_SHARED | POSIX_APPENDS /* libc has set the flag */ : POSIX_SHARED);
 }
 
 bool posix_stream_appends(int fd)
@@ -535,7 +533,7 @@ void posix_on_fileno(struct span s, int fd, const char *name)
 	struct posix_open *o = open_of_stream(fd, name);
 	if (o) {
 		struct posix_file *f = o->file;
-		o->shared = true;
+		posix_mark(o, POSIX_SHARED);
 		if (lock_take(&f->lock)) {
 			f->record->filenos++;
 			count_open(f, s.start, end);
@@ -562,8 +560,7 @@ void posix_forget(unsigned first, unsigned last)
 
 void posix_open_share(struct posix_open *o)
 {
-	__atomic_store_n(&o->shared, true, __ATOMIC_RELAXED);
-	__atomic_fetch_or(&o->append, POSIX_ASKED, __ATOMIC_RELAXED);
+	posix_mark(o, POSIX_SHARED | POSIX_ASKED);
 }
 
 void posix_on_sent(int fd)

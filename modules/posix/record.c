@@ -21,7 +21,7 @@
 /* The offset of an access at the cursor; moves the cursor. */
 ALWAYS_INLINE int64_t cursor(struct posix_open *o, enum io_op op, int fd, int64_t got)
 {
-	if (__atomic_load_n(&o->shared, __ATOMIC_RELAXED) || (o->append & POSIX_APPENDS && op == IO_WRITE))
+	if (posix_marks(o) & (op == IO_WRITE ? POSIX_SHARED | POSIX_APPENDS : POSIX_SHARED))
 		run_set(&o->offset, sys_seek(fd, 0, SEEK_CUR) - got);
 	if (lock_is_needless()) {
 		int64_t at = o->offset;
@@ -45,10 +45,10 @@ static int64_t end_of_file(int fd, int64_t got)
  */
 __attribute__((noinline)) static int64_t where_written(struct posix_open *o, bool ask, int fd, int64_t at, int64_t got)
 {
-	int flags = ask && o->append & POSIX_ASKED ? sys_fcntl(fd, F_GETFL, 0) : -1;
+	int flags = ask && posix_marks(o) & POSIX_ASKED ? sys_fcntl(fd, F_GETFL, 0) : -1;
 	if (flags >= 0)
 		posix_open_append(o, flags & O_APPEND);
-	return o->append & POSIX_APPENDS ? end_of_file(fd, got) : at;
+	return posix_marks(o) & POSIX_APPENDS ? end_of_file(fd, got) : at;
 }
 
 /* Bytes between the end of the last access and one beyond it. */
@@ -163,8 +163,8 @@ ALWAYS_INLINE void access_shard(bool special, enum io_op op, int64_t got, double
 /* Neither of another process's doing. */
 ALWAYS_INLINE bool offset_is_known(const struct posix_open *o, enum io_op op, bool at_cursor)
 {
-	bool moved = at_cursor && __atomic_load_n(&o->shared, __ATOMIC_RELAXED);
-	return !moved && !(op == IO_WRITE && o->append & POSIX_APPENDS);
+	unsigned unknown = (at_cursor ? POSIX_SHARED : 0) | (op == IO_WRITE ? POSIX_APPENDS : 0);
+	return !unknown || !(posix_marks(o) & unknown);
 }
 
 enum how { USUAL, UNTIMED, SPECIAL };
@@ -179,7 +179,7 @@ ALWAYS_INLINE void record_access(enum how how, const struct span *s, enum io_op 
 	if (lock_take(&f->lock)) {
 		if (at == AT_CURSOR)
 			at = cursor(o, op, s->fd, got);
-		else if (o->append && op == IO_WRITE)
+		else if (op == IO_WRITE && posix_marks(o) & (POSIX_APPENDS | POSIX_ASKED))
 			at = where_written(o, how != UNTIMED, s->fd, at, got);
 		int64_t last = runs ? run_get(&o->last[op]) : 0;
 		count_one(o, f, op, buffer, at, got);
@@ -191,7 +191,7 @@ ALWAYS_INLINE void record_access(enum how how, const struct span *s, enum io_op 
 			trace_access(&f->file, TRACE_POSIX, op, at, got, s->start, end);
 		lock_drop(&f->lock);
 	} else {
-		o->shared = true; /* the kernel knows where its cursor is now */
+		posix_mark(o, POSIX_SHARED); /* the kernel knows where its cursor is now */
 	}
 	if (how == UNTIMED)
 		heatmap_add(self.shard, STATE_HEAT_POSIX, op, got, heatmap_latest(STATE_HEAT_POSIX),
@@ -389,14 +389,14 @@ void posix_on_append_vector(struct span s, const struct iovec *v, int count, int
 	if (got < 0)
 		return;
 	if (at == -1 && span_tracked(s))
-		((struct posix_open *)s.at)->shared = true; /* from now on the kernel tells the cursor */
+		posix_mark(posix_open_of(s), POSIX_SHARED); /* from now on the kernel tells the cursor */
 	posix_on_write_vector(s, v, count, span_tracked(s) ? end_of_file(s.fd, got) : at, got);
 }
 
 /* Asynchronous accesses have no cursor of their own: -1 is the description's, as the kernel takes it. */
 static int64_t request_offset(struct posix_open *o, enum io_op op, int fd, int64_t at, int64_t got)
 {
-	if ((o->append & POSIX_APPENDS || at == AT_END) && op == IO_WRITE)
+	if ((posix_marks(o) & POSIX_APPENDS || at == AT_END) && op == IO_WRITE)
 		return end_of_file(fd, got);
 	return at < 0 ? cursor(o, op, fd, got) : at;
 }

@@ -13,8 +13,11 @@
 /* More than one thread moves the cursor. */
 #define POSIX_SEVERAL 1
 
-/* O_APPEND makes even pwrite write at the end. POSIX_ASKED: another process may set it or take it away: the kernel is asked. */
-enum posix_append { POSIX_APPENDS = 1, POSIX_ASKED = 2 };
+/*
+ * O_APPEND makes even pwrite write at the end. POSIX_ASKED: another process may set it or take it away: the kernel is asked.
+ * POSIX_SHARED: with another process: only the kernel knows the offset.
+ */
+enum posix_mark { POSIX_APPENDS = 1, POSIX_ASKED = 2, POSIX_SHARED = 4 };
 
 /* A file: one per record. Two cache lines. */
 struct posix_file {
@@ -34,8 +37,8 @@ _Static_assert(sizeof(struct posix_file) <= 128, "many files have room in the me
  * An open file description: what dup shares and a second open does not. Its file and name always are some file's, and change only
  * while it has no references, or from what files without a record share to one of its own (posix_open_weigh): a thread reads the
  * file once, takes its lock, and counts there. References are atomic and rise from 1 on only. `offset` and `last` are atomic words
- * that the thread named by `by` moves without the file's lock, all others under it. `append` (of enum posix_append) and `shared` are
- * set by any thread, and read without order. `next_free` is the list's, under its lock.
+ * that the thread named by `by` moves without the file's lock, all others under it. `marks` is atomic: any thread sets bits of enum
+ * posix_mark, and reads them without order. `next_free` is the list's, under its lock.
  */
 struct posix_open {
 	struct fds_open head;
@@ -43,9 +46,8 @@ struct posix_open {
 	int64_t offset;
 	int64_t last[2]; /* last byte read, written */
 	uint32_t references;
-	uint8_t append;
+	uint8_t marks;
 	bool forced; /* O_SYNC or O_DSYNC: a write takes until its data is on storage. Set before the first access */
-	bool shared; /* with another process: only the kernel knows the offset */
 	uint64_t by; /* the thread that moves the cursor, while this process has several; 0 = none yet */
 	uint64_t accesses; /* while its file has no record of its own; atomic */
 	struct posix_open *next_free;
@@ -72,6 +74,16 @@ struct posix_open *posix_open_make(struct posix_file *f);
 
 /* What the descriptor's was opened with, or set to since; 0 = it cannot be asked. */
 int posix_flags_of(int fd);
+
+static inline unsigned posix_marks(const struct posix_open *o)
+{
+	return __atomic_load_n(&o->marks, __ATOMIC_RELAXED);
+}
+
+static inline void posix_mark(struct posix_open *o, enum posix_mark marks)
+{
+	__atomic_fetch_or(&o->marks, (uint8_t)marks, __ATOMIC_RELAXED);
+}
 
 /* The append flag has changed. */
 void posix_open_append(struct posix_open *o, bool appends);

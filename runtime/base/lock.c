@@ -145,13 +145,7 @@ static void read_state(void *look)
 static bool goes_on(int thread)
 {
 	struct look l = {.path = "/proc/self/task/"};
-	char digits[12], *at = l.path + strlen(l.path);
-	int n = 0;
-	for (unsigned v = (unsigned)thread; n == 0 || v; v /= 10)
-		digits[n++] = (char)('0' + v % 10);
-	while (n)
-		*at++ = digits[--n];
-	memcpy(at, "/stat", 6);
+	memcpy(sys_decimal(l.path + strlen(l.path), (unsigned)thread), "/stat", 6);
 	alone_do(read_state, &l);
 	const char *name_end = strrchr(l.text, ')');
 	return name_end && name_end[1] == ' ' && name_end[2] && !strchr("TtZXx", name_end[2]);

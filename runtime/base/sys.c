@@ -171,6 +171,19 @@ void sys_each_name_in(int directory, char *entries, size_t room, bool (*each)(vo
 				return;
 }
 
+char *sys_decimal(char *to, unsigned v)
+{
+	char digits[10];
+	int n = 0;
+	do
+		digits[n++] = (char)('0' + v % 10);
+	while (v /= 10);
+	while (n)
+		*to++ = digits[--n];
+	*to = '\0';
+	return to;
+}
+
 long sys_read_file(const char *path, char *to, size_t n)
 {
 	size_t used = 0;

@@ -51,6 +51,9 @@ static inline ssize_t sys_read(int fd, void *to, size_t n)
 /* What a file holds, up to n bytes; -1 = it cannot be opened. */
 long sys_read_file(const char *path, char *to, size_t n);
 
+/* v in decimal and a byte of 0, at most 11 bytes. Returns where this byte is. */
+char *sys_decimal(char *to, unsigned v);
+
 static inline ssize_t sys_write(int fd, const void *from, size_t n)
 {
 	return sys_call(SYS_write, fd, (long)from, n, 0, 0, 0);

@@ -162,13 +162,7 @@ static uint32_t clean_below(struct path *out, int dir, const char *path)
 bool names_path_of_fd(struct path *out, int fd)
 {
 	char link[32] = "/proc/self/fd/";
-	size_t at = 14;
-	char digits[12];
-	int n = 0;
-	for (unsigned v = (unsigned)fd; n == 0 || v; v /= 10)
-		digits[n++] = (char)('0' + v % 10);
-	while (n)
-		link[at++] = digits[--n];
+	sys_decimal(link + strlen(link), (unsigned)fd);
 	ssize_t got = sys_readlink(link, out->text, NAMES_PATH_MAX - 1);
 	out->length = got > 0 ? (uint32_t)got : 0;
 	out->text[out->length] = '\0';

@@ -83,7 +83,7 @@ void kernel_used(int64_t out[STATE_USED_COUNT])
 
 struct threads {
 	int directory, n;
-	char name[12];       /* of the one that ends */
+	int number;          /* of the one that ends */
 	int64_t ran, waited; /* ns */
 };
 
@@ -159,37 +159,21 @@ static void read_threads(void *threads)
 static void read_thread(void *thread)
 {
 	struct threads *t = thread;
-	t->directory = sys_open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	if (t->directory < 0)
-		return;
-	add_thread(t, t->name);
-	sys_close(t->directory);
-}
-
-static void write_number(char *to, int n)
-{
-	char digits[12];
-	int used = 0;
-	do
-		digits[used++] = (char)('0' + n % 10);
-	while (n /= 10);
-	while (used)
-		*to++ = digits[--used];
-	*to = '\0';
+	char path[48] = "/proc/self/task/";
+	memcpy(sys_decimal(path + strlen(path), (unsigned)t->number), "/schedstat", 11);
+	add_schedule(t, AT_FDCWD, path);
 }
 
 void kernel_end_thread(void)
 {
 	struct timespec ran = {0};
-	struct threads t = {0};
-	int number = (int)sys_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	struct threads t = {.number = (int)sys_call(SYS_gettid, 0, 0, 0, 0, 0, 0)};
 	if (sys_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, (long)&ran, 0, 0, 0, 0) < 0 ||
 	    (ran.tv_sec == 0 && ran.tv_nsec < ASKED_NS))
 		return;
-	write_number(t.name, number);
 	alone_do(read_thread, &t);
 	unsigned n = __atomic_fetch_add(&ended.n, 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&ended.last[n % ENDED], number, __ATOMIC_RELAXED);
+	__atomic_store_n(&ended.last[n % ENDED], t.number, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&ended.ran, t.ran, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&ended.waited, t.waited, __ATOMIC_RELAXED);
 }

@@ -1,12 +1,13 @@
 #!/bin/bash
-# README and the guide on a bare Debian 12, line by line: from the clone to the portal as a user without root, then module
-# files and Slurm as root. The first line that does not do what the text says ends it. Needs root, debootstrap, a network,
-# 6 GB below $TMPDIR and a quarter of an hour. `make fresh-machine` runs it. Units of systemd are not started
-# here (tests/deploy/test_units.py), nor ./bootstrap test (tests/house/fresh_machine.sh).
-#   tests/house/first_hour.sh [user] [modules] [slurm]      default: all
+# README and the guide on a bare Debian 12, line by line, as the users that the text names: from the clone to the portal,
+# module files, Slurm, the pages of the fleet, the companion in the kernel. The first line that does not do what the text
+# says ends it. Needs root, debootstrap, a network, 8 GB below $TMPDIR and half an hour. `make fresh-machine` runs it. No
+# systemd runs in a chroot: what a unit starts is started here, as its user and with its capabilities. Not here:
+# ./bootstrap test (tests/house/fresh_machine.sh) and Debian packages (tests/install/deb.sh).
+#   tests/house/first_hour.sh [user] [modules] [slurm] [fleet] [kernel]      default: all
 set -euo pipefail
 repository=$(git -C "$(dirname "$0")" rev-parse --show-toplevel)
-[ $# -gt 0 ] || set -- user modules slurm
+[ $# -gt 0 ] || set -- user modules slurm fleet kernel
 . "$(dirname "$0")/bare_debian.sh"
 
 fail() {
@@ -18,11 +19,16 @@ fail() {
 inside() {
 	local id=$1 user=root home=/root
 	shift
-	[ "$id" = 0 ] || user=ann home=/home/ann
+	[ "$id" = 0 ] || { user=$(entry "$id" 1) && home=$(entry "$id" 6); }
 	env -i USER=$user LOGNAME=$user HOME=$home LANG=C.UTF-8 \
 		PATH="${path:-}/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" \
 		DEBIAN_FRONTEND=noninteractive NO_COLOR=1 ${PIP_CERT:+PIP_CERT=/etc/site-ca.crt SSL_CERT_FILE=/etc/site-ca.crt} \
-		chroot "$root" setpriv --reuid "$id" --regid "$id" --clear-groups bash -c "cd $home; [ ! -d iolens ] || cd iolens; $*"
+		chroot "$root" setpriv --reuid "$id" --regid "$id" --init-groups ${rights:-} \
+		bash -c "cd $home; [ ! -d iolens ] || cd iolens; $*"
+}
+# entry ID FIELD: of /etc/passwd
+entry() {
+	awk -F: -v id="$1" -v field="$2" '$3 == id { print $field }' "$root/etc/passwd"
 }
 # tried WHO COMMAND: shows the command, and what it says if it fails
 tried() {
@@ -48,6 +54,38 @@ bootstrapped() {
 lines() {
 	awk '/^```$/ { inside = !inside; next } /^```/ { inside = 0; skip = !skip; next } inside' "$root/home/ann/iolens/$1" |
 		sed -n 's/^\$ //; /^\(iolens\|git\|\.\/bootstrap\) [^:]/p' | grep -E "${2:-.}"
+}
+# shell PAGE PATTERN: the same of blocks with any command, without comments
+shell() {
+	awk '/^```$/ { inside = !inside; prompted = taken = 0; next } /^```/ { inside = 0; skip = !skip; next } !inside { next }
+		sub(/^\$ /, "") { prompted = 1; print; next } prompted { next }
+		taken || /^(iolens|sudo|systemctl|rsync|rm|mkdir|install|apt|pip|sh) / { taken = 1; print }' "$root/home/ann/iolens/$1" |
+		sed 's/  *# .*//; /^$/d' | grep -E "$2"
+}
+# The wheel that was built, in place of its name with an ellipsis.
+this_wheel() {
+	sed "s,dist/iolens-[^ ']*\.whl,$(cd "$root/home/ann/iolens" && ls dist/iolens-*.whl),"
+}
+built() {
+	[ -e "$root/home/ann/iolens/build/runtime/libiolens.so" ] || bootstrapped "./bootstrap build"
+	ls "$root"/home/ann/iolens/dist/iolens-*.whl >"$root.log" 2>&1 || bootstrapped "./bootstrap wheel"
+}
+# of_unit NAME KEY: the value, `\` at the end of lines joined
+of_unit() {
+	sed -e ':a' -e '/\\$/{N;s/\\\n *//;ba' -e '}' "$root/etc/systemd/system/$1.service" | sed -n "s/^$2=//p"
+}
+# as_unit NAME COMMAND: as systemd starts it
+as_unit() {
+	local user bounds ambient code=0
+	user=$(of_unit "$1" User)
+	bounds=$(of_unit "$1" CapabilityBoundingSet | tr 'A-Z ' 'a-z,' | sed 's/cap_/+/g')
+	ambient=$(of_unit "$1" AmbientCapabilities | tr 'A-Z ' 'a-z,' | sed 's/cap_/+/g')
+	rights="--bounding-set=-all,$bounds ${ambient:+--inh-caps=-all,$ambient --ambient-caps=-all,$ambient} --no-new-privs" \
+		inside "$(chroot "$root" id -u "${user:-root}")" "$(sed -nE 's/^([A-Z_]+)=(.*)/export \1="\2";/p' "$root$(of_unit "$1" EnvironmentFile)") $2" || code=$?
+	[ "$code" = 0 ] || [ "$code" = "$(of_unit "$1" SuccessExitStatus)" ]
+}
+unstarted() {
+	sed 's/systemctl enable --now/systemctl enable/' <<<"$1"
 }
 # named PAGE PATTERN: commands in tables and sentences, into the list `named`
 named() {
@@ -133,6 +171,9 @@ modules() {
 	said=$(inside 1000 'exec bash --login -c "echo \$LD_PRELOAD"' 2>&1)
 	[ "$said" = /opt/iolens/iolens/lib/libiolens.so ] || fail "a login shell says: $said"
 	tried 0 "rm -r /etc/profile.d/zz-iolens.sh /opt/iolens /logs"
+	while read -r line; do tried 0 "cd /home/ann/iolens && $line"; done < <(shell docs/guide/site-kit.md '^(mkdir|sh) ')
+	[ "$(find "$root/logs/iolens" -mindepth 3 -perm 1777 | wc -l)" = 367 ] || fail "not a directory for each of 367 days"
+	tried 0 "rm -r /logs"
 }
 
 slurm() {
@@ -184,6 +225,145 @@ slurm() {
 	[ -n "$log" ] && [ "$(stat -c %u "$log")" = 1000 ] || fail "no log of the job: $(find "$root/logs/iolens")"
 	named $page '(sh /etc|srun /opt).*iolens doctor' 2
 	for line in "${named[@]}"; do tried "$([[ $line == srun* ]] && echo 1000 || echo 0)" "cd /tmp && $line"; done
+}
+
+# The service of the page for sites, users that ask its lake, then every page's lines as root, which owns /data/lake.
+fleet() {
+	echo "== the fleet: ann tries it, root installs the service, alice asks"
+	local page=docs/guide/fleet-nightly.md line said site='export IOLENS_LAKE=/var/lib/iolens/lake;'
+	built
+	path=/home/ann/iolens/.venv/bin:
+	while read -r line; do brought "$line"; done < <(shell $page '^(iolens|python3)')
+	path=
+	apt systemd python3-venv
+	while read -r line; do
+		case $line in
+		*editor*) tried 0 "grep -q ^IOLENS_LAKE=/var/lib/iolens/lake ${line##* }" ;; # what it has is right here
+		*daemon-reload) ;; # no systemd runs
+		*) tried 0 "cd /home/ann/iolens && $(unstarted "${line#sudo }")" ;;
+		esac
+	done < <(shell $page '^(sudo|systemd)' | this_wheel)
+	[ -L "$root/etc/systemd/system/timers.target.wants/iolens-nightly.timer" ] || fail "the timer is not enabled"
+	tried 0 "useradd --create-home --uid 1001 alice && mkdir -m 1777 -p /logs/iolens"
+	inside 1001 'cat >sim.c && cc -o sim sim.c' <<-'C' # with something to find
+		#include <fcntl.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			int file = open("steps", O_CREAT | O_WRONLY, 0644);
+			for (int i = 0; i < 2000; i++)
+				if (write(file, "a step of the simulation", 24) != 24 || fsync(file) != 0)
+					return 1;
+		}
+	C
+	tried 1001 'for i in 1 2 3; do SLURM_JOB_ID=471$i iolens run -q -o /logs/iolens/sim_$i.darshan -- ./sim; done'
+	tried 1000 'cd && IOLENS_LOGPATH=/logs/iolens IOLENS_ENABLE_NONMPI=1 LD_PRELOAD=$(find /opt/iolens -name libiolens.so) cat /etc/hosts'
+	tried 0 "install -d -o iolens -g iolens -m 750 /var/lib/iolens" # StateDirectory=
+	for unit in iolens-ingest iolens-nightly; do
+		while read -r line; do
+			echo "# $unit: $line"
+			as_unit $unit "$line" >"$root.log" 2>&1 && continue
+			[[ $line != *sacct* ]] || break # no Slurm: this unit has done the upkeep, and fails
+			tail -n 20 "$root.log" >&2
+			fail "the unit: $line"
+		done < <(of_unit $unit ExecStart)
+	done
+	tried 0 "$(grep -o 'usermod [^`]*' "$root/home/ann/iolens/$page")"
+	named $page 'iolens fleet (sql|verify)' 2
+	for line in "${named[@]}"; do tried 1001 "$site $line"; done
+	said=$(inside 1001 "$site iolens fleet sql --format csv 'select \"user\", count(*) as jobs from job group by 1 order by 1'")
+	[ "${said//$'\r'/}" = $'user,jobs\nalice,3\nann,1' ] || fail "the lake says of alice's and ann's jobs: $said"
+	! inside 1000 "$site iolens fleet top users" >"$root.log" 2>&1 || fail "ann can read the lake"
+
+	prepared
+	for page in fleet fleet-archive fleet-queries fleet-import fleet-export fleet-notify fleet-backup; do
+		echo "-- $page.md"
+		while read -r line; do at_site "$line"; done < <(shell docs/guide/$page.md . | this_wheel)
+	done
+	sed -n '/^from iolens.fleet import Lake$/,/^```/{/^```/d;p}' "$root/home/ann/iolens/docs/guide/fleet.md" >"$root/tmp/lake.py"
+	tried 0 "/opt/iolens/bin/python3 /tmp/lake.py"
+	said=$(inside 0 "psql -qtA postgresql://iolens@db.example.org/jobs -c 'select count(*), count(distinct lake) from iolens.job'")
+	[ "$said" = "61|1" ] || fail "PostgreSQL has not the 61 jobs of the lake: $said"
+}
+# What the pages speak of: logs, published data, a database, and a site's file whose servers do not answer.
+prepared() {
+	local rule=/etc/iolens/rules/our_new_rule.toml guide=/home/ann/iolens/docs/guide
+	tried 0 "cd /home/ann/iolens && python3 bench/fleetgen/generate.py /tmp/sample --logs=60 --days=3 --users=5"
+	tried 0 "mkdir -p /data /backup /var/lib/node_exporter && chown root /darshan/logs && cp -r /tmp/sample/logs /darshan/logs/old"
+	tried 0 "cp -p /logs/iolens/sim_1.darshan /darshan/logs/"
+	printf 'uid,jobid,start_time,end_time,exe,nprocs,total_POSIX_BYTES_READ\n7,1,1700000000,1700000060,ior,4,100\n' >"$root/data/jobs.csv"
+	tried 0 "cd /data && /opt/iolens/bin/python3 -c 'import duckdb; duckdb.sql(\"copy (from \\\"jobs.csv\\\") to \\\"more.parquet\\\"\")'"
+	apt rsync postgresql
+	echo "127.0.0.1 localhost db.example.org" >>"$root/etc/hosts"
+	tried 0 "sed -i 's/scram-sha-256/trust/' /etc/postgresql/*/main/pg_hba.conf && pg_ctlcluster 15 main start"
+	daemons+=("$(head -n 1 "$root"/var/lib/postgresql/*/main/postmaster.pid)")
+	tried 0 "setpriv --reuid postgres --regid postgres --clear-groups sh -c 'cd / && createuser iolens && createdb -O iolens jobs'"
+	tried 0 "mkdir -p /etc/iolens/rules /var/spool/iolens && echo alice >/etc/iolens/opt-in"
+	tried 0 "for secret in hook.key mail.password; do (umask 077 && echo secret >/etc/iolens/\$secret); done"
+	tried 0 "sed -n '/^title = \"Files in .scratch/,/^\`\`\`/{/^\`/d;p}' $guide/findings.md | sed 's/thresholds.files/thresholds.seconds/; s/\\\$files/\\\$seconds/' >$rule"
+	tried 0 "sed -n '/^\`\`\`toml/,/^\`\`\`/{/^\`/d;p}' $guide/fleet-notify.md | tee /etc/iolens/site.toml >/data/site.toml"
+}
+at_site() {
+	local code=0
+	echo "# $1"
+	inside 0 "cd /data; export IOLENS_LAKE=/data/lake SERVER=postgresql://iolens@db.example.org/jobs; ${1/#pip/cd /home/ann/iolens; /opt/iolens/bin/pip}" >"$root.log" 2>&1 || code=$?
+	if [[ $1 = *"--site /etc/iolens"* && $code = 4 ]]; then # its servers do not answer: messages wait
+		tried 0 "iolens fleet notify --site /etc/iolens/site.toml --lake /data/lake --status | grep chat && ls /var/spool/iolens | grep ."
+		code=0
+	fi
+	[ $code = 0 ] || { tail -n 20 "$root.log" >&2; fail "exit code $code of $1"; }
+}
+
+kernel() {
+	echo "== the companion in the kernel, as root"
+	local page=docs/guide/kernel.md line log service job path=/home/ann/iolens/.venv/bin:
+	apt clang libbpf-dev systemd
+	bootstrapped "./bootstrap build"
+	inside 1000 'cat >simulation.c && cc -O1 -static -o simulation simulation.c' <<-'C'
+		#include <fcntl.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			static char data[1 << 20];
+			for (int i = 0; i < 5 && (i == 0 || sleep(1) == 0); i++) {
+				int file = open("/tmp/result", O_CREAT | O_WRONLY | O_APPEND, 0644);
+				if (write(file, data, sizeof data) != sizeof data || close(file) != 0)
+					return 1;
+			}
+		}
+	C
+	while read -r line; do
+		tried 0 "cd /home/ann/iolens && ${line#sudo }"
+	done < <(shell $page '^sudo iolens run')
+	log=$(find "$root/home/ann/iolens" -maxdepth 1 -name '*simulation*.darshan')
+	tried 0 "iolens files ${log#"$root"} | grep -E '5.0 MiB .*/tmp/result' && rm /tmp/result"
+	while read -r line; do
+		[[ $line == *"systemctl enable"* ]] && tried 0 "grep -q ^IOLENS_LOGPATH=/logs/iolens /etc/iolens/kernel.conf"
+		tried 0 "cd /home/ann/iolens && $(unstarted "$line")"
+	done < <(shell $page . | sed -n '/^install -m 755/,$p')
+	tried 0 "install -d -m 711 /run/iolens-kernel"
+	companion
+	inside 1000 'cd && SLURM_JOB_ID=77 iolens/simulation' &
+	job=$!
+	sleep 2
+	echo "# kill -9 the service, and start it again"
+	kill -9 "$service"
+	companion
+	wait "$job" || fail "the job of a killed service"
+	for ((i = 0; i < 300; i++)); do
+		log=$(find "$root/logs/iolens" -name '*_id77*.darshan')
+		[ -z "$log" ] || break
+		sleep 0.1
+	done
+	[ -n "$log" ] && [ "$(stat -c '%u %a' "$log")" = "1000 400" ] || fail "no log of the job that is its user's: $(ls -l "$root/logs/iolens")"
+	tried 1000 "iolens files ${log#"$root"} | grep /tmp/result"
+}
+# The service of the page, until it says that it observes. Sets service, its process.
+companion() {
+	as_unit iolens-kernel "exec $(of_unit iolens-kernel ExecStart)" >"$root.kernel" 2>&1 &
+	for ((i = 0; i < 300; i++)); do ! grep -q ready "$root.kernel" || break; sleep 0.1; done
+	service=$(pgrep -P $!) || { cat "$root.kernel" >&2; fail "the service ends at once"; }
+	daemons+=("$service")
 }
 
 for part; do "$part"; done

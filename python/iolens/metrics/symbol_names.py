@@ -1,5 +1,9 @@
 """Names of functions as their sources have them, from the linker's: C++ without templates and parameters, modules of
-Fortran. What is not understood stays as the linker has it."""
+Fortran. What is not understood stays as the linker has it.
+
+Files are untrusted: this reads a name once. libstdc++'s __cxa_demangle writes out what a name repeats: it makes 218 MB
+of 267 bytes, in 17 s, and twice as much of 11 bytes more.
+"""
 
 from __future__ import annotations
 

@@ -142,8 +142,10 @@ static void spawns(void)
 	for (int n = 0; n < 2; n++)
 		MPI_Comm_spawn("./endings", arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children[n],
 			       MPI_ERRCODES_IGNORE);
-	for (int n = 0; n < 2; n++)
+	for (int n = 0; n < 2; n++) {
+		MPI_Barrier(children[n]); /* MPICH 5 aborts where a child ends before each of its parents has met it */
 		MPI_Comm_disconnect(&children[n]);
+	}
 	MPI_Finalize();
 }
 
@@ -152,6 +154,7 @@ static void spawned(void)
 	MPI_Comm parent;
 	MPI_Comm_get_parent(&parent);
 	put("spawned", rank, 30, 0);
+	MPI_Barrier(parent);
 	MPI_Comm_disconnect(&parent);
 	MPI_Finalize();
 }
