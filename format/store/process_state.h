@@ -379,12 +379,12 @@ struct state_process {
 	int64_t kernel_at_end[STATE_IO_COUNT]; /* all 0 = unknown */
 	int64_t used_at_start[STATE_USED_COUNT];
 	int64_t used_at_end[STATE_USED_COUNT]; /* all 0 = unknown */
-	int64_t asked_threads;                 /* whose wait for a processor is in it, 0 = none was asked */
-	int64_t own_moved[2];                  /* bytes read and written by ourselves, which both leave out */
-	int64_t waited[STATE_IO_COUNT];        /* what waiting for children added to the kernel's count */
-	int64_t budget;                        /* bytes */
-	double init_time;                      /* s spent in iolens at start */
-	int64_t mpi_size;                      /* of MPI_COMM_WORLD; 0 = no rank of an MPI job */
+	int64_t asked_threads; /* whose wait for a processor is in it, 1 = idle ones do not count, 0 = not asked */
+	int64_t own_moved[2];  /* bytes read and written by ourselves, which both leave out */
+	int64_t waited[STATE_IO_COUNT]; /* what waiting for children added to the kernel's count */
+	int64_t budget;                 /* bytes */
+	double init_time;               /* s spent in iolens at start */
+	int64_t mpi_size;               /* of MPI_COMM_WORLD; 0 = no rank of an MPI job */
 	int64_t mpi_rank;
 	uint64_t mpi_world;     /* the same for all ranks of one MPI_COMM_WORLD */
 	double mpi_start;       /* s: MPI_Init returned */

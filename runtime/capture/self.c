@@ -150,12 +150,29 @@ static struct state_shard *claim(void)
 	return NULL;
 }
 
+/* Threads that have got a shard, each at its first record, and the last of them. Atomic: read when the process ends. */
+static unsigned recorders;
+static const struct self *recorder;
+
+bool self_alone(void)
+{
+	return __atomic_load_n(&recorders, __ATOMIC_ACQUIRE) == 1 &&
+	       __atomic_load_n(&recorder, __ATOMIC_RELAXED) == &self;
+}
+
+void self_forget_threads(void)
+{
+	__atomic_store_n(&recorders, 0, __ATOMIC_RELAXED);
+}
+
 static bool adopt_shard(void)
 {
 	struct state_shard *last = &store_state()->shard[STATE_SHARDS - 1];
 	self.communication = NULL;
 	self.shard = claim();
 	self.shared = !self.shard;
+	__atomic_store_n(&recorder, &self, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&recorders, 1, __ATOMIC_RELEASE);
 	self.special = self.shared || config_traces();
 	if (self.shared)
 		self.shard = store_touch(last, sizeof *last) ? last : NULL;

@@ -98,6 +98,12 @@ extern void (*self_on_shard)(int shard) __attribute__((visibility("hidden")));
 /* No thread of the process records any more, or until self_admit_all. */
 void self_admit_none(void);
 
+/* Only the calling thread has recorded anything since the process began. */
+bool self_alone(void);
+
+/* A forked child begins: none has. */
+void self_forget_threads(void);
+
 /* True when the calling thread may record now. */
 static inline bool self_ready(void)
 {

@@ -59,6 +59,23 @@ def test_calls_that_wait_for_a_processor_are_no_io(
     assert (said in run_iolens(["report", "--json", log]).stdout) == bool(queued)
 
 
+@pytest.mark.parametrize(("values", "kept"), [(QUEUED, 1.2 / 5), (SLEEPS, 1.0)], ids=["waits", "twin"])
+def test_findings_do_not_cost_waits_for_a_processor(
+    tmp_path: Path, values: dict[str, float], kept: float
+) -> None:
+    """A fifth of 4 s in unaligned accesses. What calls of stdio take of a processor each is no part of the waits."""
+    job = Job(nprocs=1, run_time=10)
+    blocks = {"file_alignment": 4096, "file_not_aligned": 4000, "consec_reads": 0}
+    job.posix("/d/a", 0, read={1000: 4000}, read_time=4.0, **blocks)
+    job.add("stdio", "/d/b", 0, opens=1, writes=2_000_000, bytes_written=40_000_000, write_time=1.0)
+    times = {"io_time": 5.0, "write_time": 1.0, "read_time": 4.0}
+    log = job.section("process", {**used(0, 0.0), **times, **values}).save(tmp_path / "job.darshan")
+    with Dataset(log) as data:
+        lost = {f.rule: f.time_lost for f in find(data)}
+    assert lost["unaligned_accesses"] == pytest.approx(0.2 * 4.0 * kept)
+    assert lost["small_stdio"] == pytest.approx(2_000_000 * 25e-9)
+
+
 def test_of_ranks_the_one_longest_in_io_tells_what_waited_for_a_processor(
     run_iolens: Run, tmp_path: Path
 ) -> None:

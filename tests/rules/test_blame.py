@@ -445,6 +445,22 @@ def test_python_files_that_no_python_reads_are_data(tmp_path: Path) -> None:
     assert "python_imports" in of(job("/abcdefg2/hijklm3n"), tmp_path), "a pseudonym may be Python's"
 
 
+@pytest.mark.parametrize(
+    ("readers", "imports"), [([1], False), ([0], True), ([0, 1], True), ([-1], True), ([2], True)]
+)
+def test_python_files_that_only_another_program_reads_are_data(
+    tmp_path: Path, readers: list[int], imports: bool
+) -> None:
+    """A job runs Python (process 0), then packs sources with tar (1), which sh became. 2 is unknown, -1 all of them."""
+    job = Job(nprocs=3, run_time=30)
+    exes = ((0, "/usr/bin/python3.11"), (1, "/usr/bin/dash"), (1, "/usr/bin/tar"))
+    job.section("process", *(process(rank, mpi="", exe=exe, io_time=6.0) for rank, exe in exes))
+    for n in range(1200 * len(readers)):
+        job.posix(f"/data/m{n // len(readers)}.py", readers[n % len(readers)], read={KiB: 1}, meta_time=0.01)
+    found = of(job, tmp_path)
+    assert ("python_imports" in found, "many_small_files" in found) == (imports, not imports)
+
+
 def test_lines_appended_by_an_open_each_leave_no_gaps(tmp_path: Path) -> None:
     """The first write of an open lies behind the file's start, wherever the last open's ended."""
 

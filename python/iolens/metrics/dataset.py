@@ -80,7 +80,7 @@ class Dataset:
       "<other program files>", which share a record; versions: files that had the name: one more than it was renamed,
       or as many as were created and written as a whole. ``renamed``: these, and the first name (source).
       ``written_as``: files written under a temporary name, their final name, and both as one text (shown)
-    * ``python_module``: files that Python's imports read, in logs with a Python process; ``imported``: reads and bytes
+    * ``python_module``: files that Python's imports read, opened by a Python process; ``imported``: reads and bytes
       of those that the job does not write
     * ``forced``: the share of a log's time in writing of writes that were forced to storage each (O_SYNC, O_DSYNC)
     * ``call_site``: where each object was opened, by interface: place ("reader (reader.c:8) in libreader.so"),

@@ -71,9 +71,9 @@ _FILE = """
     FROM file_of AS f LEFT JOIN name AS n USING (log, id)
 """
 
-# What an import reads: data, where no process is Python's. A job writes some itself (a package installer). An import
-# opens byte code before source: a module whose source is read first is data (of an archiver). But the first import of a
-# module that has no byte code writes it, for other processes of the job.
+# What an import reads: data, if no process that opens it may be Python's (an archiver's input). A job writes some
+# itself (a package installer). An import opens byte code before source: a module whose source is read first is data.
+# But the first import of a module that has no byte code writes it, for other processes of the job.
 _PYTHON_MODULE = r"""
     WITH source AS (
         SELECT DISTINCT log, id, name, regexp_replace(name, '__pycache__/([^/.]*)[.][^/]*[.]pyc$', '\1.py') AS source
@@ -84,14 +84,19 @@ _PYTHON_MODULE = r"""
         WHERE interface = 'posix' AND file_of.bytes_read > 0 GROUP BY log, source
         HAVING min(open_start) FILTER (name = source) < min(open_start) FILTER (name <> source)
             AND coalesce(max(p.rename_targets) FILTER (name <> source), 0) <= 0
+    ), reader AS (
+        SELECT log, rank, bool_and(coalesce(exe, '') <> ''
+            AND NOT regexp_matches(exe, '(?i)(py|conda|paraview|blender|wsgi)[^/]*$|/[a-z2-7]{8}(\.[^/]*)?$')) AS other
+        FROM process GROUP BY log, rank
+    ), read_by_others AS (
+        SELECT log, id FROM record LEFT JOIN reader USING (log, rank)
+        WHERE log IN (SELECT log FROM reader WHERE other) GROUP BY log, id HAVING bool_and(coalesce(other, false))
     )
     SELECT DISTINCT log, id FROM name_of
     WHERE regexp_matches(name, '(\.pyc?$|site-packages/.*\.so$|lib-dynload/.*\.so$|/<other program files>$)')
-        AND log NOT IN (
-            SELECT log FROM process GROUP BY log HAVING bool_and(coalesce(exe, '') <> ''
-                AND NOT regexp_matches(exe, '(?i)(py|conda|paraview|blender|wsgi)[^/]*$|/[a-z2-7]{8}(\.[^/]*)?$'))
-        )
+        AND log NOT IN (SELECT log FROM reader GROUP BY log HAVING bool_and(other))
         AND (log, id) NOT IN (SELECT (log, id) FROM read_as_data)
+        AND (log, id) NOT IN (SELECT (log, id) FROM read_by_others)
 """
 
 # Which reads were empty is not recorded: those below 100 bytes are left out.

@@ -5,8 +5,8 @@
 --   the part of its io_time in which it was ready to run and others used the processor. A process with one thread is
 --   in its calls for at most as long as it sleeps or runs in the kernel: its life without its time in user mode and
 --   without processor_wait. in_io is what io_time has beyond that. It is 0 for processes that sleep for longer than
---   they run in the kernel, whose waits follow sleeps for storage, and for those with several threads, where one may
---   sleep while another one waits. queued, of the whole job: the part of headline's io_time that in_io is of
+--   they run in the kernel, whose waits follow sleeps for storage, and for those with several threads (but for idle
+--   ones: processor_threads), where one may sleep while another one waits. queued, of the whole job: the part of headline's io_time that in_io is of
 --   the io_time of all processes (of an MPI job's longest rank), if it is $waited_for of the run or more.
 -- unit: seconds
 -- needs: process
