@@ -19,10 +19,10 @@ _HEAD = """\
 
 Made by `make docs` from `python/iolens/rules/catalog/*.toml`: do not edit.
 
-A rule is a condition on [metrics](metrics.md). If it holds for a log, `iolens findings` and `iolens report` say so. They
-also show what it costs, evidence, and what to change. `iolens explain RULE` adds code, the assumptions of the gain, and
-the condition's SQL. [Findings](../guide/findings.md) says how to change a threshold (`NAME=VALUE`), and how a site adds
-rules.
+A rule is a condition on [metrics](metrics.md). If it holds for a log, `iolens findings` and `iolens report` say so.
+They also show what it costs, evidence, and what to change. `iolens explain RULE` adds code, the assumptions of the
+gain, and the condition's SQL. [Findings](../guide/findings.md) says how to change a threshold (`NAME=VALUE`), and how a
+site adds rules.
 
 The brackets after a title have the highest severity (it depends on the time lost), the confidence, and the codes of
 Drishti, a tool that judges Darshan's logs. If a threshold has no reason, less than the threshold costs nothing. `share`
