@@ -448,9 +448,7 @@ def test_python_files_that_no_python_reads_are_data(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("readers", "imports"), [([1], False), ([0], True), ([0, 1], True), ([-1], True), ([2], True)]
 )
-def test_python_files_that_only_another_program_reads_are_data(
-    tmp_path: Path, readers: list[int], imports: bool
-) -> None:
+def test_python_files_only_tar_reads_are_data(tmp_path: Path, readers: list[int], imports: bool) -> None:
     """A job runs Python (process 0), then packs sources with tar (1), which sh became. 2 is unknown, -1 all of them."""
     job = Job(nprocs=3, run_time=30)
     exes = ((0, "/usr/bin/python3.11"), (1, "/usr/bin/dash"), (1, "/usr/bin/tar"))
