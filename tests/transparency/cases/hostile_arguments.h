@@ -131,6 +131,7 @@ static const struct subject subjects[] = {
 	WIDTHS("openat", 'i', "-100 P 2 0"),
 	{"__openat_2", 'i', "-100 P 2"},
 	{"__openat64_2", 'i', "-100 P 2"},
+	{"openat2", 'i', "-100 P c 24"},
 	WIDTHS("creat", 'i', "P 0644"),
 	WIDTHS("mkstemp", 'i', "T"),
 	WIDTHS("mkostemp", 'i', "T 0"),
