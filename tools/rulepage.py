@@ -25,9 +25,9 @@ gain, and the condition's SQL. [Findings](../guide/findings.md) says how to chan
 site adds rules.
 
 The brackets after a title have the highest severity (it depends on the time lost), the confidence, and the codes of
-Drishti, a tool that judges Darshan's logs. If a threshold has no reason, less than the threshold costs nothing. `share`
-is a part of the run time. A rule needs the module posix unless it names others. Advice that several rules share is
-[at the end](#advice-of-several-rules), by name."""
+Drishti, a tool that judges Darshan's logs. Where no reason follows a threshold, the reason is that values below it cost
+nothing. `share` is a part of the run time. A rule needs the module posix unless it names others. Advice that several
+rules share is [at the end](#advice-of-several-rules), by name."""
 
 _UNSAID = ("Fewer cost nothing.", "Less costs nothing.")
 _SIZES = {"TiB": 2**40, "GiB": 2**30, "MiB": 2**20, "KiB": 2**10}
