@@ -87,7 +87,7 @@ static void begin(struct posix_open *o, struct posix_file *f, uint64_t id)
 	o->offset = o->last[IO_READ] = o->last[IO_WRITE] = 0;
 	__atomic_store_n(&o->marks, 0, __ATOMIC_RELAXED);
 	o->forced = false;
-	o->by = o->accesses = 0;
+	o->by = o->weight = 0;
 	__atomic_store_n(&o->references, 1, __ATOMIC_RELEASE);
 }
 
@@ -182,18 +182,18 @@ static void made_heavy(struct file *f)
 	((struct posix_file *)f)->record->opens = 1;
 }
 
-void posix_open_weigh(struct posix_open *o, struct posix_file *shared)
+void posix_open_weigh(struct posix_open *o, struct posix_file *shared, int64_t moved)
 {
 	static const struct file_kind heavy = {WRITTEN_POSIX, sizeof(struct posix_file), made_heavy};
-	uint64_t accesses = __atomic_add_fetch(&o->accesses, 1, __ATOMIC_RELAXED);
-	if (accesses & (accesses - 1) || accesses < POSIX_HEAVY || o->file != shared)
+	uint64_t weight = file_weigh(&o->weight, moved);
+	if (!weight || o->file != shared)
 		return;
 	PATH(p);
 	int fd = descriptor_of(o);
 	if (fd < 0 || posix_path_of(fd, LOG_MOD_POSIX, names_class, p))
 		return;
 	bool known = posix_file_known(p);
-	struct posix_file *f = file_heavy(&heavy, p, accesses);
+	struct posix_file *f = file_heavy(&heavy, p, weight);
 	if (!f)
 		return;
 	shared->record->opens -= !known && shared->record->opens > 0;

@@ -105,7 +105,7 @@ __attribute__((noinline)) static int64_t count_any(struct posix_open *o, struct 
 	int64_t stride = count_pattern(o, f, op, at, got);
 	run_find_usual(f);
 	if (__builtin_expect(names_is_overflow(f->name), 0))
-		posix_open_weigh(o, f);
+		posix_open_weigh(o, f, got);
 	return stride;
 }
 

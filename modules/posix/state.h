@@ -49,7 +49,7 @@ struct posix_open {
 	uint8_t marks;
 	bool forced; /* O_SYNC or O_DSYNC: a write takes until its data is on storage. Set before the first access */
 	uint64_t by; /* the thread that moves the cursor, while this process has several; 0 = none yet */
-	uint64_t accesses; /* while its file has no record of its own; atomic */
+	uint64_t weight; /* of accesses while its file has no record of its own (file_weigh); atomic */
 	struct posix_open *next_free;
 };
 
@@ -65,9 +65,8 @@ struct posix_file *posix_file_known(const struct path *p);
 /* The class of what is not excluded, and yet has no record. */
 enum state_class_id posix_without_record(void);
 
-/* One more access of a file without a record of its own: of many, it gets one. Holds the lock of what it shares. */
-enum { POSIX_HEAVY = 64 /* a power of two */ };
-void posix_open_weigh(struct posix_open *o, struct posix_file *shared);
+/* An access of a file without a record of its own: a heavy one gets one. Holds the lock of what it shares. */
+void posix_open_weigh(struct posix_open *o, struct posix_file *shared, int64_t moved);
 
 /* A description with one reference, and its descriptor's entry. */
 struct posix_open *posix_open_make(struct posix_file *f);

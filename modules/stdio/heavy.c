@@ -3,8 +3,6 @@
 
 #include "../posix/record.h"
 
-enum { HEAVY = 64 /* a power of two */ };
-
 /* It was made for the open at hand, which moves over to it. */
 static void made_heavy(struct file *f)
 {
@@ -15,14 +13,14 @@ static const struct file_kind heavy = {WRITTEN_STDIO, sizeof(struct stdio_file),
 
 void stdio_weigh(struct stdio_stream *t, struct stdio_file *shared, const FILE *f)
 {
-	uint64_t n = ++t->accesses;
-	if (n & (n - 1) || n < HEAVY || t->file != shared)
+	uint64_t weight = file_weigh(&t->weight, 0);
+	if (!weight || t->file != shared)
 		return;
 	PATH(p);
 	if (posix_behind(f->_fileno, LOG_MOD_STDIO, p))
 		return;
 	bool known = file_known(&heavy, names_find(p));
-	struct stdio_file *own = file_heavy(&heavy, p, n);
+	struct stdio_file *own = file_heavy(&heavy, p, weight);
 	if (!own)
 		return;
 	shared->record->opens -= !known && shared->record->opens > 0;

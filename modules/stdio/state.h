@@ -38,7 +38,7 @@ struct stdio_stream {
 	const char
 		*inherited; /* not used yet by this process: <STDOUT> and its like, or the file's name in the parent */
 	double clocked;     /* s: the last call that read the clock */
-	uint64_t accesses;  /* while its file has no record of its own (heavy.c): those that read the clock */
+	uint64_t weight;    /* of accesses that read the clock, while its file has no record of its own (heavy.c) */
 	size_t item;        /* bytes of each, of a read that got fewer than requested, while it is counted */
 	struct stdio_stream *next_free;
 };

@@ -67,12 +67,12 @@ enum state_class_id file_without_record(const struct file_kind *k)
 	return gave_up ? STATE_CLASS_TABLE_BUSY : STATE_CLASS_NO_ROOM;
 }
 
-void *file_heavy(const struct file_kind *k, const struct path *p, uint64_t accesses)
+void *file_heavy(const struct file_kind *k, const struct path *p, uint64_t weight)
 {
 	struct file *f = NULL;
 	if (!names_lock())
 		return NULL;
-	if (accesses >= folded_threshold())
+	if (weight >= folded_threshold())
 		f = of_name(k, names_entry(p, STORE_HEAVY), STORE_HEAVY);
 	names_unlock();
 	return f && !names_is_overflow(f->name) ? f : NULL;

@@ -59,7 +59,19 @@ void *file_of(const struct file_kind *k, const struct path *p);
 enum state_class_id file_without_record(const struct file_kind *k);
 
 /* A file without a record of its own, that one open has accessed so often: its record, if it is heavy enough for one. Or NULL. */
-void *file_heavy(const struct file_kind *k, const struct path *p, uint64_t accesses);
+void *file_heavy(const struct file_kind *k, const struct path *p, uint64_t weight);
+
+/*
+ * One more access of an open whose file has no record of its own. A MiB weighs as much as an access. Returns the weight where it has
+ * passed a power of two, from 64 on, and 0 otherwise.
+ */
+static inline uint64_t file_weigh(uint64_t *weight, int64_t moved)
+{
+	enum { HEAVY = 64, BYTES = 1 << 20 };
+	uint64_t more = 1 + (moved > 0 ? (uint64_t)moved / BYTES : 0);
+	uint64_t before = __atomic_fetch_add(weight, more, __ATOMIC_RELAXED), now = before + more;
+	return now >= HEAVY && (now ^ before) > before ? now : 0;
+}
 
 /* The module's file of a name that is known, or NULL. No lock. */
 static inline void *file_known(const struct file_kind *k, const struct name *n)

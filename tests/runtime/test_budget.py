@@ -143,6 +143,12 @@ int main(int argc, char **argv)
 	put("heavy.bin", 20000);
 	for (int i = 0; i < 3000; i++)
 		put("often.log", 1);
+	static char large[64 << 20];
+	int fd = open("large.bin", O_WRONLY | O_CREAT, 0600);
+	for (int i = 0; i < 2; i++)
+		if (write(fd, large, sizeof large) != sizeof large)
+			return 1;
+	close(fd);
 	FILE *f = fopen("stream.txt", "w");
 	for (int i = 0; i < 20000; i++)
 		fputs("0123456789", f);
@@ -195,6 +201,8 @@ def test_a_heavy_file_that_comes_last_has_a_record(crowded: str, tmp_path: Path)
     assert (heavy["POSIX_OPENS"], heavy["POSIX_WRITES"]) == ("1", str(20000 - 64))
     assert heavy["POSIX_BYTES_WRITTEN"] == str(10 * (20000 - 64))
     assert 2900 < int(often["POSIX_OPENS"]) == int(often["POSIX_WRITES"]) < 3000
+    large = posix[f"{tmp_path}/large.bin"]  # without the first write, which made it heavy
+    assert (large["POSIX_WRITES"], large["POSIX_BYTES_WRITTEN"]) == ("1", str(64 << 20))
     stream = stdio[f"{tmp_path}/stream.txt"]
     assert stream["STDIO_OPENS"] == "1" and int(stream["STDIO_WRITES"]) > 19000
 
@@ -202,8 +210,9 @@ def test_a_heavy_file_that_comes_last_has_a_record(crowded: str, tmp_path: Path)
 def test_totals_stay_exact_when_a_file_gets_its_record_late(crowded: str) -> None:
     light = DIRECTORIES * EACH
     posix, stdio = _records(crowded, "POSIX").values(), _records(crowded, "STDIO").values()
-    assert sum(int(r["POSIX_OPENS"]) for r in posix) == MODULES + 1 + light + 1 + 3000
-    assert sum(int(r["POSIX_WRITES"]) for r in posix) == 1 + light + 20000 + 3000
+    assert sum(int(r["POSIX_OPENS"]) for r in posix) == MODULES + 1 + light + 1 + 3000 + 1
+    assert sum(int(r["POSIX_WRITES"]) for r in posix) == 1 + light + 20000 + 3000 + 2
+    assert sum(int(r["POSIX_BYTES_WRITTEN"]) for r in posix) == 10 * (1 + light + 23000) + (2 << 26)
     assert sum(int(r["STDIO_OPENS"]) for r in stdio) == 1
     assert sum(int(r["STDIO_WRITES"]) for r in stdio) == 20000
 
