@@ -360,8 +360,9 @@ kernel() {
 }
 # The service of the page, until it says that it observes. Sets service, its process.
 companion() {
+	rm -f "$root.kernel" # what the one before said
 	as_unit iolens-kernel "exec $(of_unit iolens-kernel ExecStart)" >"$root.kernel" 2>&1 &
-	for ((i = 0; i < 300; i++)); do ! grep -q ready "$root.kernel" || break; sleep 0.1; done
+	for ((i = 0; i < 300; i++)); do ! grep -qs ready "$root.kernel" || break; sleep 0.1; done
 	service=$(pgrep -P $!) || { cat "$root.kernel" >&2; fail "the service ends at once"; }
 	daemons+=("$service")
 }
