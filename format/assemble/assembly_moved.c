@@ -5,8 +5,8 @@
 enum {
 	STORAGE_SLACK = 64 << 20, /* programs, libraries and the kernel's reading ahead */
 	PAGE = 4096,
-	FEW = 64
-	      << 10, /* less than this are the heads of programs and libraries, which the kernel and the loader read */
+	/* Less than this are the heads of programs and libraries, which the kernel and the loader read. */
+	FEW = 64 << 10,
 };
 
 struct children {

@@ -58,7 +58,7 @@ void *file_of(const struct file_kind *k, const struct path *p);
 /* What an open counts as for which file_of was NULL just now, in this thread. */
 enum state_class_id file_without_record(const struct file_kind *k);
 
-/* A file without a record of its own, that one open has accessed so often: its record, if it is heavy enough for one. Or NULL. */
+/* Of a file without a record of its own, which has come to this weight by one open: its record, if that is enough. Or NULL. */
 void *file_heavy(const struct file_kind *k, const struct path *p, uint64_t weight);
 
 /*

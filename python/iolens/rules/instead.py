@@ -112,9 +112,8 @@ def _in_hdf5(hdf5: dict[str, Any], run_time: float) -> str:
 def _faults(row: dict[str, Any], run_time: float) -> str:
     part = write(min(1.0, row["fault_time"] / run_time), "percent")
     what = "programs, libraries and mapped files"
-    if not row[
-        "fault_bytes"
-    ]:  # other processes brought them, or a file system that the kernel does not count
+    if not row["fault_bytes"]:
+        # Other processes brought them, or a file system that the kernel does not count as storage.
         return f"page faults, about {part} of the run on {what}"
     return (
         f"page faults, about {part} of the run: {write(row['fault_bytes'], 'bytes')} of {what} from storage"
