@@ -79,6 +79,8 @@ static int64_t tell_by_kernel(const FILE *f)
 	bool plain = f->_fileno >= 0 && f->_mode <= 0 && !(f->_flags & PUSHED_BACK);
 	int64_t at = plain ? sys_seek(f->_fileno, 0, SEEK_CUR) : -1;
 	bool writes = f->_IO_write_ptr > f->_IO_write_base;
+	if (writes && at >= 0 && posix_flags_of(f->_fileno) & O_APPEND)
+		return tell_appending(f);
 	return at < 0 ? at : at + (writes ? f->_IO_write_ptr : f->_IO_read_ptr) - f->_IO_read_end;
 }
 
