@@ -21,15 +21,17 @@
 static uintptr_t same_description(int fd, const struct posix_file *f)
 {
 	enum { LOOKED_AT = 256, OTHERS = 16, KIND_FILE = 0 };
-	long self_pid = 0;
+	bool foreign = fds_foreign();
+	long table = foreign ? self_owner : 0,
+	     own = foreign ? sys_call(SYS_gettid, 0, 0, 0, 0, 0, 0) : 0; /* whose they are */
 	for (int other = fds_next(0), n = 0, others = 0; other >= 0 && n < LOOKED_AT;
 	     other = fds_next(other + 1), n++) {
-		uintptr_t at = other == fd ? 0 : fds_peek(other);
+		uintptr_t at = other == fd && !foreign ? 0 : fds_peek(other);
 		const struct posix_open *o = (const struct posix_open *)at;
 		if (at < STATE_CLASS_COUNT || (o->file != f && (!(posix_marks(o) & POSIX_ASKED) || others++ >= OTHERS)))
 			continue;
-		self_pid = self_pid ? self_pid : sys_pid();
-		if (sys_call(SYS_kcmp, self_pid, self_pid, KIND_FILE, fd, other, 0) == 0)
+		table = table ? table : sys_pid();
+		if (sys_call(SYS_kcmp, own ? own : table, table, KIND_FILE, fd, other, 0) == 0)
 			return posix_open_hold(at, other);
 	}
 	return 0;
@@ -121,6 +123,7 @@ static void start(void)
 {
 	fds_adopt = adopt;
 	self_on_given_up = run_give_up;
+	fds_release = posix_open_release;
 	sampling_start();
 }
 

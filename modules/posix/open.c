@@ -203,7 +203,7 @@ void posix_open_weigh(struct posix_open *o, struct posix_file *shared, int64_t m
 /* Always inlined: each open has one. */
 static inline __attribute__((always_inline)) void set_entry(int fd, uintptr_t at)
 {
-	posix_open_release(fds_set(fd, at));
+	posix_open_release(fds_foreign() ? fds_set_apart(fd, at) : fds_set(fd, at));
 }
 
 /* Of an open behind the first, that one's stamp stays: it has a cache line of its own, which is not looked at. */
@@ -342,8 +342,7 @@ __attribute__((noinline)) static void pipe_opened(int fd)
 	self_enter();
 	operation_count_only(STATE_OP_POSIX_OPEN, false, 0, 0);
 	names_count_class(STATE_CLASS_PIPE);
-	if (!fds_foreign())
-		set_entry(fd, STATE_CLASS_PIPE);
+	set_entry(fd, STATE_CLASS_PIPE);
 	self_leave();
 }
 
@@ -360,8 +359,7 @@ void posix_opened(double start, int fd, int dir, const char *path, int flags, in
 		uintptr_t at = entry_for(fd, dir, path, flags, mode, start, end);
 		if (at >= STATE_CLASS_COUNT)
 			lustre_on_open(((struct posix_open *)at)->head.name, fd);
-		if (!fds_foreign())
-			set_entry(fd, at);
+		set_entry(fd, at);
 	}
 	self_leave();
 }
@@ -391,7 +389,7 @@ void posix_on_open_unnamed(struct span s, int fd)
 
 void posix_on_queue(int fd)
 {
-	if (fd < 0 || !self_ready() || fds_foreign())
+	if (fd < 0 || !self_ready())
 		return;
 	self_enter();
 	set_entry(fd, STATE_CLASS_SPECIAL);
@@ -413,7 +411,7 @@ static void ask_layout(int fd)
 
 uintptr_t posix_leave(int fd)
 {
-	if (!self_ready() || fds_foreign())
+	if (!self_ready() || (fds_foreign() && fds_left_apart((unsigned)fd, (unsigned)fd)))
 		return 0;
 	fds_changed(fd);
 	if (!fds_peek(fd))
@@ -469,15 +467,16 @@ void posix_closed(struct posix_open *o, double start, int fd)
 
 void posix_on_dup(struct span s, int fd)
 {
-	if (!s.at || fd < 0 || fds_foreign())
+	if (!s.at || fd < 0)
 		return;
+	bool foreign = fds_foreign();
 	self_enter();
-	if (fd != s.fd) {
-		set_entry(fd, s.at = posix_open_hold(s.at, s.fd)); /* 0: what it is, is asked at its first use */
+	if (fd != s.fd)
+		set_entry(fd, s.at = posix_open_hold(s.at, foreign ? -1 : s.fd)); /* 0: asked at its first use */
+	if (fd != s.fd && !foreign)
 		fds_changed(fd);
-	}
 	struct posix_open *o = posix_open_of(s);
-	if (o) {
+	if (o && !foreign) {
 		double end = clock_now();
 		struct posix_file *f = o->file;
 		if (lock_take(&f->lock)) {
@@ -545,7 +544,7 @@ void posix_on_fileno(struct span s, int fd, const char *name)
 
 void posix_forget(unsigned first, unsigned last)
 {
-	if (!self_ready() || fds_foreign())
+	if (!self_ready() || (fds_foreign() && fds_left_apart(first, last)))
 		return;
 	self_enter();
 	for (unsigned n = first; n <= last && n < fds_stream_end; n++)

@@ -114,7 +114,7 @@ enum state_class_id posix_behind(int fd, int module, struct path *p);
 /* A new descriptor of something that has no records: its number may have been another's that was closed unseen. */
 static inline void posix_made(int fd)
 {
-	if (fd >= 0 && fds_peek(fd))
+	if (fd >= 0 && (fds_peek(fd) || fds_foreign()))
 		posix_forget((unsigned)fd, (unsigned)fd);
 }
 

@@ -124,6 +124,11 @@ void bypass_seen(long number, long first, long second, long third)
 			life_rouse();
 	if (number == SYS_chroot || number == SYS_pivot_root || number == SYS_unshare || number == SYS_setns)
 		names_directory_changing();
+	if (number == SYS_unshare && first & CLONE_FILES) {
+		life_share();
+		if (!lock_is_needless() && self_ready())
+			fds_part(true); /* if it fails, descriptors are as before, and only asked about more often */
+	}
 	if (number == SYS_exit_group)
 		life_end(STATE_END_EXIT, first);
 	see_child(number, first);

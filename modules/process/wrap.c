@@ -282,14 +282,22 @@ WRAP(int, chroot, const char *path)
 	return result;
 }
 
-/* Afterwards this thread has a working directory that others do not have. */
-#define PARTING(name, parameters, arguments) \
-	WRAP(int, name, UNPACK parameters)   \
-	{                                    \
-		rouse();                     \
-		names_directory_changing();  \
-		return REAL(name) arguments; \
-	}
+/* Afterwards this thread has a working directory, or descriptors, that others do not have. */
+WRAP(int, unshare, int flags)
+{
+	rouse();
+	names_directory_changing();
+	if (flags & CLONE_FILES)
+		life_share();
+	int result = REAL(unshare)(flags);
+	if (result == 0 && flags & CLONE_FILES && !lock_is_needless() && self_ready())
+		fds_part(true);
+	return result;
+}
 
-PARTING(unshare, (int flags), (flags))
-PARTING(setns, (int fd, int kind), (fd, kind))
+WRAP(int, setns, int fd, int kind)
+{
+	rouse();
+	names_directory_changing();
+	return REAL(setns)(fd, kind);
+}

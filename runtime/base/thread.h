@@ -15,15 +15,17 @@ struct lock;
 
 enum { LOCK_DEEP = 4 };
 
-/* Passes are odd, no gate is 0; the gate of a thread inside a record call is its stack pointer. */
+/* Passes are odd and above SELF_APART, no gate is 0; the gate of a thread inside a record call is its stack pointer. */
 enum self_gate {
-	SELF_NEW = 2, /* no shard yet, or the process is not observed (any more) */
-	SELF_OWN = 4  /* iolens works for itself: starting, ending, waking up */
+	SELF_APART = 1, /* in place of the pass: it records, and has descriptors of its own (self_part) */
+	SELF_NEW = 2,   /* no shard yet, or the process is not observed (any more) */
+	SELF_OWN = 4    /* iolens works for itself: starting, ending, waking up */
 };
 
 struct self {
 	uint64_t gate;
-	uint64_t pass; /* of the process in whose store the shard is */
+	uint64_t pass;   /* of the process in whose store the shard is; SELF_APART */
+	uint64_t parted; /* the pass with which it left the process's descriptors for good, 0 = it has not */
 	struct state_shard *shard;
 	struct state_communication *communication; /* NULL: none yet in this shard */
 	struct sampling_table *sampling;           /* which calls take the clock; NULL: all */

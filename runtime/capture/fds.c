@@ -14,6 +14,7 @@ enum { PIECES = FDS_MAX / FDS_PIECE };
 uintptr_t fds_near[FDS_NEAR];
 
 uintptr_t (*fds_adopt)(int fd) AT_START;
+void (*fds_release)(uintptr_t at) AT_START;
 void (*fds_stream_changed)(int fd) AT_START;
 unsigned fds_stream_end; /* atomic; it only rises */
 
@@ -67,6 +68,11 @@ uintptr_t fds_set_far(int fd, uintptr_t at)
 	return entry ? fds_replace(entry, at) : 0;
 }
 
+uintptr_t fds_asked(int fd)
+{
+	return self_ready() ? fds_get(fd) : 0;
+}
+
 static int next_in(const uintptr_t *entries, int first)
 {
 	while (first < FDS_PIECE && !__atomic_load_n(&entries[first], __ATOMIC_RELAXED))
@@ -109,14 +115,17 @@ static uintptr_t class_of(int fd, const struct stat *s)
 	return S_ISREG(s->st_mode) && fds_adopt ? fds_adopt(fd) : fds_class_of(fd, s);
 }
 
+static uintptr_t classify_apart(int fd, const struct stat *s);
+
 uintptr_t fds_classify(int fd)
 {
 	struct stat s;
 	if (fd < 0 || sys_fstat(fd, &s) != 0)
 		return 0;
 	self_enter();
-	uintptr_t at = fds_foreign() || make_entry(fd) ? class_of(fd, &s) : STATE_CLASS_NO_ROOM;
-	if (at && !fds_foreign())
+	bool own = self_apart();
+	uintptr_t at = own ? classify_apart(fd, &s) : make_entry(fd) ? class_of(fd, &s) : STATE_CLASS_NO_ROOM;
+	if (at && !own)
 		fds_set(fd, at);
 	self_leave();
 	return at || !S_ISSOCK(s.st_mode) ? at : STATE_CLASS_SOCKET;
@@ -143,10 +152,128 @@ void fds_count_shared(enum state_class_id class, enum io_op op, int64_t got)
 
 bool fds_is_foreign(void)
 {
-	return !self_is_owner();
+	return self_apart() || !self_is_owner();
 }
 
 void fds_vfork_seen(void)
 {
 	__atomic_store_n(&fds_shared_memory_children, true, __ATOMIC_RELAXED);
+}
+
+/* ---- a thread with descriptors of its own ---- */
+
+/*
+ * What it has used or changed since it parted, at = 0: a free place. Most such threads redirect a few numbers and become another
+ * program. Of one that finds no place here, only the kinds of its descriptors are known.
+ */
+enum { THREADS_APART = 2, KEPT_APART = 16 };
+struct kept {
+	uintptr_t at;
+	int fd;
+};
+static struct apart {
+	struct self *of; /* atomic; NULL: free. The rest is that thread's */
+	struct kept kept[KEPT_APART];
+} apart[THREADS_APART];
+
+static struct apart *apart_of_thread(void)
+{
+	for (int i = 0; i < THREADS_APART; i++)
+		if (__atomic_load_n(&apart[i].of, __ATOMIC_RELAXED) == &self)
+			return &apart[i];
+	return NULL;
+}
+
+static void apart_claim(void)
+{
+	bool claimed = apart_of_thread();
+	for (int i = 0; i < THREADS_APART && !claimed; i++) {
+		struct self *none = NULL;
+		claimed = __atomic_compare_exchange_n(&apart[i].of, &none, &self, false, __ATOMIC_ACQ_REL,
+						      __ATOMIC_RELAXED);
+	}
+}
+
+/* The place of a number, or a free one; NULL: there is none. */
+static struct kept *place_of(int fd)
+{
+	struct apart *a = apart_of_thread();
+	struct kept *place = NULL;
+	for (int i = 0; a && i < KEPT_APART; i++) {
+		if (a->kept[i].at && a->kept[i].fd == fd)
+			return &a->kept[i];
+		place = a->kept[i].at ? place : &a->kept[i];
+	}
+	return place;
+}
+
+/* What the thread had at these numbers. */
+static void release_apart(struct apart *a, unsigned first, unsigned last)
+{
+	for (int i = 0; a && i < KEPT_APART; i++) {
+		uintptr_t at = a->kept[i].at;
+		if (!at || (unsigned)a->kept[i].fd - first > last - first)
+			continue;
+		a->kept[i].at = 0;
+		fds_release(at);
+	}
+}
+
+static void end_apart(void)
+{
+	struct apart *a = apart_of_thread();
+	release_apart(a, 0, FDS_MAX - 1);
+	if (a)
+		__atomic_store_n(&a->of, NULL, __ATOMIC_RELEASE);
+}
+
+void fds_part(bool for_good)
+{
+	self_on_reunion = end_apart;
+	if (for_good)
+		fds_vfork_seen();
+	apart_claim();
+	self_part(for_good);
+}
+
+uintptr_t fds_set_apart(int fd, uintptr_t at)
+{
+	if (!self_apart())
+		fds_part(false);
+	struct kept *place = place_of(fd);
+	if (!place)
+		return at;
+	uintptr_t old = place->at;
+	*place = (struct kept){at, fd};
+	return old;
+}
+
+bool fds_left_apart(unsigned first, unsigned last)
+{
+	self_enter();
+	fds_part(self.parted);
+	release_apart(apart_of_thread(), first, last);
+	self_leave();
+	return true;
+}
+
+static uintptr_t get_apart(int fd)
+{
+	const struct kept *place = place_of(fd);
+	return place && place->at ? place->at : fds_classify(fd);
+}
+
+uintptr_t fds_get(int fd)
+{
+	return self_apart() ? get_apart(fd) : fds_get_shared(fd);
+}
+
+/* The entry of a number that has none. Inside self_enter. */
+static uintptr_t classify_apart(int fd, const struct stat *s)
+{
+	bool kept = place_of(fd);
+	uintptr_t at = kept || !S_ISREG(s->st_mode) ? class_of(fd, s) : STATE_CLASS_NO_ROOM;
+	if (at && kept)
+		fds_set_apart(fd, at);
+	return at;
 }

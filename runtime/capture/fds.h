@@ -62,6 +62,9 @@ void fds_unclassify(int fd);
 /* Makes an entry for a regular file that no wrapper saw being opened; set by the module that owns descriptors. */
 extern uintptr_t (*fds_adopt)(int fd);
 
+/* An entry is not needed any more; set by that module, too. Inside self_enter. */
+extern void (*fds_release)(uintptr_t at);
+
 /*
  * A descriptor is closed or becomes something else, which may be a stream's. Both are set by the module that owns streams: all
  * descriptors that streams ever had are below the second, 0 = there are none. It only rises, atomic.
@@ -75,7 +78,8 @@ static inline void fds_changed(int fd)
 		fds_stream_changed(fd);
 }
 
-static inline uintptr_t fds_get(int fd)
+/* From the table. */
+static inline uintptr_t fds_get_shared(int fd)
 {
 	if (__builtin_expect((unsigned)fd >= FDS_NEAR, 0))
 		return fds_get_far(fd);
@@ -85,17 +89,10 @@ static inline uintptr_t fds_get(int fd)
 	return at ? at : fds_classify(fd);
 }
 
-/* The start of an operation on a descriptor. */
-static inline struct span span_fd(int fd)
-{
-	struct span s = {.fd = fd};
-	if (!self_ready())
-		return s;
-	s.at = fds_get(fd);
-	if (span_tracked(s))
-		s.start = clock_now();
-	return s;
-}
+uintptr_t fds_get(int fd);
+
+/* The entry of a descriptor, 0 where the thread may not record. Out of line: what fds_entry does not know. */
+uintptr_t fds_asked(int fd);
 
 /* The entry of a descriptor that has one near by, where the thread may record; 0 says nothing. Nothing is called. */
 static inline uintptr_t fds_entry(int fd)
@@ -107,12 +104,16 @@ static inline uintptr_t fds_entry(int fd)
 /* The start of an operation on it. */
 static inline struct span span_entry(int fd, uintptr_t at)
 {
-	struct span s = {.fd = fd, .at = at};
-	if (__builtin_expect(!at, 0))
-		return span_fd(fd);
+	struct span s = {.fd = fd, .at = __builtin_expect(!at, 0) ? fds_asked(fd) : at};
 	if (span_tracked(s))
 		s.start = clock_now();
 	return s;
+}
+
+/* The start of an operation on a descriptor. */
+static inline struct span span_fd(int fd)
+{
+	return span_entry(fd, fds_entry(fd));
 }
 
 /* The start of an operation that has no descriptor yet: an open, a stat. */
@@ -174,8 +175,8 @@ static inline void fds_count(enum state_class_id class, enum io_op op, int64_t g
 }
 
 /*
- * True in the child of a vfork: it shares our memory but not our descriptors, so what it closes and
- * duplicates must not change the table.
+ * True in the child of a vfork, which shares our memory but not our descriptors, and in a thread that has left them: what
+ * it closes and duplicates must not change the table.
  */
 bool fds_is_foreign(void);
 extern bool fds_shared_memory_children __attribute__((visibility("hidden")));
@@ -187,5 +188,14 @@ static inline bool fds_foreign(void)
 }
 
 void fds_vfork_seen(void);
+
+/* The calling thread goes by descriptors of its own: those that it has now, and changes from now on. */
+void fds_part(bool for_good);
+
+/* Where fds_foreign: replaces what the thread has at a number that is not the table's any more; returns what it had. */
+uintptr_t fds_set_apart(int fd, uintptr_t at);
+
+/* The same for all numbers from `first` to `last`, which it has closed. True. */
+bool fds_left_apart(unsigned first, unsigned last);
 
 #endif

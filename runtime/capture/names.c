@@ -146,7 +146,7 @@ static uint32_t clean_in_directory(struct path *out, const char *path)
 
 const char *names_of_fd(int fd)
 {
-	uintptr_t at = fds_peek(fd);
+	uintptr_t at = fds_foreign() ? 0 : fds_peek(fd);
 	return at >= STATE_CLASS_COUNT ? ((struct fds_open *)at)->name->text : NULL;
 }
 
@@ -161,7 +161,9 @@ static uint32_t clean_below(struct path *out, int dir, const char *path)
 
 bool names_path_of_fd(struct path *out, int fd)
 {
-	char link[32] = "/proc/self/fd/";
+	char link[40] = "/proc/self/fd/";
+	if (self_apart())
+		strcpy(link, "/proc/thread-self/fd/");
 	sys_decimal(link + strlen(link), (unsigned)fd);
 	ssize_t got = sys_readlink(link, out->text, NAMES_PATH_MAX - 1);
 	out->length = got > 0 ? (uint32_t)got : 0;

@@ -38,6 +38,7 @@ int self_owner AT_START;
 void (*self_on_thread_end)(struct state_shard *shard) AT_START;
 void (*self_on_given_up)(struct state_shard *shard) AT_START;
 void (*self_on_shard)(int shard) AT_START;
+void (*self_on_reunion)(void) AT_START;
 
 /* ---- threads come and go ---- */
 
@@ -57,6 +58,15 @@ static void drop_all(void)
 	lock_drop_all();
 }
 
+/* What it kept of descriptors of its own is void. */
+static void reunite(void)
+{
+	self.pass = self_pass();
+	self.parted = 0;
+	if (self_on_reunion)
+		self_on_reunion();
+}
+
 /* A thread that was cancelled inside a record call ends here, too. */
 static void release(void *shard)
 {
@@ -65,6 +75,8 @@ static void release(void *shard)
 		return;
 	drop_all();
 	self.gate = SELF_OWN;
+	if (self.parted)
+		reunite();
 	if (self_on_thread_end)
 		self_on_thread_end(s);
 	if (self_is_owner())
@@ -247,9 +259,14 @@ void self_on_switch(void)
 static void forget_parent(void)
 {
 	lock_identify();
-	if (self.pass != self_pass())
+	bool parted = self.parted;
+	if ((parted ? self.parted : self.pass) != self_pass())
 		self.shard = NULL;
+	if (self_apart())
+		reunite();
 	self.pass = self_pass();
+	if (parted)
+		self_part(true);
 }
 
 static bool wake_and_adopt(void)
@@ -267,10 +284,32 @@ static bool admit(void)
 	bool blocked = sys_block_all_signals(&before);
 	self.gate = SELF_OWN;
 	bool ready = wake_and_adopt();
-	self.gate = ready ? self_pass() : SELF_NEW;
+	self.gate = ready ? self.pass : SELF_NEW;
 	if (blocked)
 		sys_restore_all_signals(&before);
 	return ready;
+}
+
+void self_part(bool for_good)
+{
+	if (for_good)
+		self.parted = self_pass();
+	if (self.gate == self.pass)
+		self.gate = SELF_APART;
+	self.pass = SELF_APART;
+}
+
+/* True in the child of a vfork, and in a thread that parted in this process. */
+static bool still_apart(uint64_t pass)
+{
+	if (self.parted == pass || !self_is_owner())
+		return true;
+	if (self.parted)
+		return false;
+	self.gate = SELF_OWN;
+	reunite();
+	self.gate = self.pass;
+	return true;
 }
 
 /* A new thread, a forked child's first operation, a process that is not observed, a handler that interrupted a record call. */
@@ -285,8 +324,10 @@ bool self_admit(void)
 			return false;
 		}
 		give_up_recording();
-		return self.gate == pass;
+		return self_ready();
 	}
+	if (pass && self.gate == SELF_APART && still_apart(pass))
+		return true;
 	if (self.gate == SELF_OWN || !life || !life->observed())
 		return false;
 	return admit();

@@ -77,6 +77,19 @@ void self_own(void);
 /* It is: neither a forked child, nor the child of a vfork in its memory. */
 bool self_is_owner(void);
 
+/*
+ * The calling thread records by descriptors that are not those of the process's table: it is the child of a vfork that has
+ * changed one, or, for good, has left the table (unshare). Its gate is no longer the pass, so that each call asks
+ * self_admit, which takes that back in the parent, and then tells this. NULL = nothing is to be done.
+ */
+void self_part(bool for_good);
+extern void (*self_on_reunion)(void) __attribute__((visibility("hidden")));
+
+static inline bool self_apart(void)
+{
+	return __builtin_expect(self.pass == SELF_APART, 0);
+}
+
 /* The process is observed, and its first operation wakes it. */
 void self_sleep(void);
 

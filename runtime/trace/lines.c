@@ -62,9 +62,9 @@ static struct lines *of_thread(double now)
 	struct lines **at = &of_shard[self.shard - store_state()->shard], *l = *at;
 	if (!l)
 		l = *at = arena_take(sizeof *l);
-	if (l && l->pass != self.pass) {
+	if (l && l->pass != self_pass()) {
 		memset(l, 0, sizeof *l);
-		l->pass = self.pass;
+		l->pass = self_pass();
 		l->since = now;
 	}
 	return l;
@@ -121,11 +121,11 @@ static struct state_line_sum *find_sum(uint64_t file, uint64_t at)
 		return NULL;
 	if (!known.sum)
 		known.sum = arena_take(SUMS * sizeof *known.sum);
-	else if (known.pass != self.pass)
+	else if (known.pass != self_pass())
 		memset(known.sum, 0, SUMS * sizeof *known.sum);
-	if (known.pass != self.pass)
+	if (known.pass != self_pass())
 		known.used = 0;
-	known.pass = self.pass;
+	known.pass = self_pass();
 	struct state_line_sum **place = known.sum ? find_place(file, at) : NULL;
 	if (place && !*place && known.used < (file ? FULL : MOST) && (*place = store_site(&new, sizeof new)))
 		known.used++;

@@ -74,12 +74,10 @@ static inline bool sampling_leaves_out(uintptr_t at, int fd, enum io_op op, size
 }
 
 /* The start of one of many equal calls, which moves up to `bytes`. */
-static inline struct span span_sampled(int fd, enum io_op op, size_t bytes)
+static inline __attribute__((always_inline)) struct span span_sampled(int fd, enum io_op op, size_t bytes)
 {
-	struct span s = {.fd = fd};
-	if (!self_ready())
-		return s;
-	s.at = fds_get(fd);
+	bool admitted = __builtin_expect(self.gate == self_pass(), 1);
+	struct span s = {.fd = fd, .at = admitted ? fds_get_shared(fd) : fds_asked(fd)};
 	if (!span_tracked(s))
 		return s;
 	s.untimed = sampling_leaves_out(s.at, fd, op, bytes);

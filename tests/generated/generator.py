@@ -53,6 +53,7 @@ class Generator:
             (self.closes, 4),
             (self.duplicates, 4),
             (self.moves, 22),
+            (self.lends, 1),
             (self.vectors, 4),
             (self.seeks, 6),
             (self.inspects, 3),
@@ -199,6 +200,10 @@ class Generator:
         if verb.startswith("p"):
             words += (self.random.choice((0, 1, 4096, self.size())), self.random.choice((0, size, size, 600)))
         return verb, words
+
+    def lends(self, t: Thread) -> Proposal:
+        words = (self.fd(t), self.size(), self.random.choice((1, 1, 2, 5)), self.random.choice((0, 1)))
+        return "lend", (*words, self.random.choice((self.fd(t), self.fd(t), 100)))
 
     def vectors(self, t: Thread) -> Proposal:
         at = self.random.choice((-1, -1, 0, self.size()))

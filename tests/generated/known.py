@@ -32,6 +32,12 @@ class Known:
 
 KNOWN = (
     Known(
+        "bytes of 0 in a last line",
+        "(MAX_BYTE_READ|BYTES_READ) .+",
+        "fgets tells no length, and a stream that other threads use tells its position to none",
+        "0.0 thread 1; 0.1 open e 66 416; 0.1 truncate e 10; 0.1 fopen 5 e r; 0.1 fgets 5 100; 0.1 end exit 3",
+    ),
+    Known(
         "working directory renamed",
         ".+",
         "a directory above is renamed by another process: no call tells of it, and to ask at each open would cost a"

@@ -191,6 +191,16 @@ def write(m: Model, t: Thread, fd: int, size: int, times: int, shift: int) -> Re
 
 
 @verb
+def lend(m: Model, t: Thread, fd: int, size: int, times: int, shift: int, new: int) -> Result:
+    """The child of a vfork redirects a number, writes by it, and ends: the parent's numbers stay."""
+    defined(
+        fd != new and new not in (1, 2) and 0 <= new < 256, "the program's own output, or nothing redirected"
+    )
+    defined(t.process.children_in_namespace is None, "the first child of a namespace, with which that ends")
+    return _write(m, t, fd, size, times, shift, None)
+
+
+@verb
 def pread(m: Model, t: Thread, fd: int, size: int, times: int, shift: int, at: int, step: int) -> Result:
     return _read(m, t, fd, size, times, shift, at, step)
 

@@ -220,6 +220,8 @@ def fgets(m: Model, t: Thread, k: int, size: int) -> Result:
     read = _take(m, t, stream, length)
     if not read:
         return -1
+    if not read.endswith(b"\n") and b"\0" in read:
+        t.process.image.marks.add("bytes of 0 in a last line")
     _moved(t, stream, "read", stream.at - len(read), len(read))
     return len(read)
 
