@@ -194,6 +194,7 @@ bool lock_wait(struct lock *l)
 	struct lock_wait w = {0};
 	int64_t most = LONGEST_NS;
 	bool mine = false, stuck = false;
+	self.waits++;
 	while (!mine && !stuck && !try(l)) {
 		uint64_t owner = __atomic_load_n(&l->owner, __ATOMIC_RELAXED);
 		mine = (owner & ~(uint64_t)LOCK_STUCK) == self.name;

@@ -33,6 +33,7 @@ struct self {
 	struct lock *taken;                        /* the record's lock that it took last */
 	struct lock *deep[LOCK_DEEP];
 	uint32_t depth;
+	uint32_t waits;    /* for locks that other threads had */
 	uint64_t switched; /* the gate of a record call whose context was left by swapcontext and may come back */
 	uintptr_t caller;  /* of the call that opens a file; 0 = none is being recorded */
 	uintptr_t mpi;     /* the stack address of its call that starts or ends the MPI, 0 = none */

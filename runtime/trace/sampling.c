@@ -10,9 +10,13 @@ enum {
 	DRAWN = 16,       /* a power of two: numbers from LEAST_DRAWN on that may be drawn */
 	WEIGHT = 16,      /* of all calls before in the average time of one */
 	MOST_DOUBTS = 16, /* before a slow moment is seen for what it is */
+	MEETING = 64,     /* one call of so many waited for a lock */
 };
 
-/* A call, and the time from one to the next, s: beyond that the clock costs nothing that matters. */
+/*
+ * A call, and the time from one to the next, s: beyond that the clock costs nothing that matters, unless threads meet at a
+ * record's lock, which calls that take no clock need less.
+ */
 #define MOST_TIME   2e-6
 #define MOST_PERIOD 4e-6
 /* Of the time in calls. */
@@ -43,6 +47,7 @@ static void time_all(struct sampling *k, double end)
 	k->drawn = k->left = k->calls = 0;
 	k->busy = 0;
 	k->began = k->ended = end;
+	k->waits = self.waits;
 }
 
 static void begin(struct sampling *k, struct span s, int64_t bytes, double end)
@@ -109,8 +114,10 @@ static bool within_bounds(const struct sampling *k)
 static void enough(struct sampling *k, double end)
 {
 	double took = k->busy / k->calls, period = (end - k->began) / k->calls;
+	bool meet = self.waits - k->waits > k->calls / MEETING;
 	time_all(k, end);
-	if ((took > MOST_TIME || period > MOST_PERIOD || !within_bounds(k)) && !always())
+	bool clock_matters = meet || (took <= MOST_TIME && period <= MOST_PERIOD);
+	if (!(clock_matters && within_bounds(k)) && !always())
 		return;
 	k->busy = took;
 	k->rest = 0;

@@ -31,6 +31,7 @@ struct sampling {
 	double period;  /* s from one call to the next, where not all are timed */
 	uint32_t calls; /* timed and fast, one after the other */
 	uint32_t outer; /* self.outer at the last timed call */
+	uint32_t waits; /* self.waits at `began` */
 
 	/* Of all descriptors that had this place, s. */
 	double total;    /* in calls */

@@ -15,6 +15,7 @@ struct stream {
 	double (*between)(int i); /* s, before the call */
 	double real, estimated;   /* s in calls */
 	int timed;
+	int waits; /* of 1,024 calls for a lock */
 };
 
 static void call(struct stream *t, double *now, int i, int64_t bytes)
@@ -26,6 +27,7 @@ static void call(struct stream *t, double *now, int i, int64_t bytes)
 	*now += t->between(i);
 	s.start = *now;
 	*now += took;
+	self.waits += i % 1024 < t->waits;
 	t->real += took;
 	if (k->left && sampling_is(k, s) && bytes <= k->largest) {
 		k->left--;
@@ -152,6 +154,22 @@ TEST(calls_that_are_far_apart_are_all_timed)
 	struct stream t = {.takes = steady, .between = seldom};
 	run(&t, 100000);
 	EQUAL(t.timed, 100000);
+}
+
+static double crowded(int i)
+{
+	return 2e-6 + 10 * varying(i);
+}
+
+TEST(calls_of_threads_that_meet_at_a_lock_are_sampled)
+{
+	struct stream seldom_meets = {.takes = crowded, .between = seldom, .waits = 8};
+	run(&seldom_meets, 400000);
+	EQUAL(seldom_meets.timed, 400000);
+	struct stream meets = {.takes = crowded, .between = seldom, .waits = 32};
+	run(&meets, 400000);
+	CHECK(within(meets.estimated, meets.real, 0.01));
+	CHECK(within(meets.timed, 1024 + 400000.0 / 16.5, 0.05));
 }
 
 TEST(what_is_larger_takes_the_clock)
