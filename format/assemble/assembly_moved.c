@@ -208,6 +208,15 @@ static void set_loaded(const struct assembly *a, struct moved *m, const struct s
 	m->unexplained[IO_READ] += beyond - m->loaded;
 }
 
+/*
+ * libc fills a stream's block at each seek, whatever the program then reads of it: bytes that no call has asked for, in the time
+ * of the calls.
+ */
+static int64_t read_at_seeks(const struct store_reader *i)
+{
+	return store_reader_operation(i, STATE_OP_STDIO_SEEK).count * PAGE;
+}
+
 static struct moved moved_of(const struct assembly *a, const struct store_reader *i, const int64_t seen[2])
 {
 	const struct state_process *p = &i->state->process;
@@ -237,6 +246,8 @@ static struct moved moved_of(const struct assembly *a, const struct store_reader
 		if (m.unobserved[k] > m.unseen[k])
 			m.unobserved[k] = m.unseen[k];
 		m.unexplained[k] = m.unseen[k] - m.unobserved[k];
+		int64_t blocks = k == IO_READ ? read_at_seeks(i) : 0;
+		m.unexplained[k] -= blocks < m.unexplained[k] ? blocks : m.unexplained[k];
 		int64_t known = seen[k] + m.unseen[k] + explained_without_records(i, k);
 		int64_t lost = lost_with_rings(p, m.stored[k], known);
 		m.unexplained[k] += lost;
