@@ -168,12 +168,21 @@ static bool locks_most(const struct digest *d, double rest)
 	return locks > 0 && locks >= busy(d) && locks >= d->used.fault_time && 2 * locks >= rest;
 }
 
+/* One program uses most of the processor, and its processes are no brief ones, as of a compiler. */
+static bool computes_long(const struct digest_used *u)
+{
+	for (size_t p = 0; p < u->nprograms; p++)
+		if (u->program[p].processes && u->program[p].processor >= INSTEAD_MOST * u->processor)
+			return u->program[p].processor >= INSTEAD_BRIEF * (double)u->program[p].processes;
+	return false;
+}
+
 static enum kind kind_of(const struct digest *d, double run_time, double io_time)
 {
 	const struct digest_used *u = &d->used;
 	if (run_time > 0 && d->in_pipes > LATE_RANKS_WAITED_FOR * run_time)
 		return PIPES;
-	if (!u->processes || run_time <= 0)
+	if ((!u->processes && !u->has_rest) || run_time <= 0)
 		return NOTHING;
 	if (d->late.waited > 0)
 		return LATE;
@@ -183,7 +192,7 @@ static enum kind kind_of(const struct digest *d, double run_time, double io_time
 	if (faults_matter(d, run_time, io_time) && u->fault_time > busy(d) && u->fault_time > rest)
 		return FAULTS;
 	if (u->processes >= INSTEAD_MANY_PROCESSES && run_time < INSTEAD_BRIEF * (double)u->processes &&
-	    u->brief >= INSTEAD_BRIEF_PART * u->processor)
+	    u->brief >= INSTEAD_BRIEF_PART * u->processor && !computes_long(u))
 		return STARTS;
 	if (busy(d) >= INSTEAD_MOST * run_time)
 		return PROCESSOR;

@@ -145,7 +145,7 @@ void used_add_waits(struct digest_used *u, struct used_waits *w, const struct us
 	u->delay += beyond(&w->delayed_until, f->start, delayed(f));
 }
 
-static void add_program(struct digest_used *u, const char *exe, size_t n, double processor)
+static void add_program(struct digest_used *u, const char *exe, size_t n, double processor, int64_t processes)
 {
 	size_t p = 0, from;
 	for (from = n; from && exe[from - 1] != '/'; from--)
@@ -159,6 +159,7 @@ static void add_program(struct digest_used *u, const char *exe, size_t n, double
 	if (p == u->nprograms)
 		memcpy(u->program[u->nprograms++].name, exe, n);
 	u->program[p].processor += processor;
+	u->program[p].processes += processes;
 }
 
 void used_add(struct digest_used *u, const struct trailer_table *t, uint64_t row, struct used_faults *faults)
@@ -191,7 +192,7 @@ void used_add(struct digest_used *u, const struct trailer_table *t, uint64_t row
 	u->brief += processor < INSTEAD_BRIEF ? processor : 0;
 	size_t n;
 	const char *exe = trailer_text(t, row, trailer_field(t, "exe"), 0, &n);
-	add_program(u, exe, n, processor);
+	add_program(u, exe, n, processor, 1);
 }
 
 void used_add_rest(struct digest_used *u, double processor)
@@ -200,7 +201,7 @@ void used_add_rest(struct digest_used *u, double processor)
 	u->has_rest = true;
 	u->rest += processor;
 	u->processor += processor;
-	add_program(u, name, sizeof name - 1, processor);
+	add_program(u, name, sizeof name - 1, processor, 0);
 }
 
 void used_read_platform(struct digest_used *u, const struct trailer_table *t)

@@ -12,7 +12,8 @@ enum { USED_PROGRAMS = 64, USED_NAME = 32 };
 
 struct used_program {
 	char name[USED_NAME];
-	double processor; /* s */
+	double processor;  /* s */
+	int64_t processes; /* 0 = not known */
 };
 
 struct digest_used {

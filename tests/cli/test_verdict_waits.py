@@ -9,7 +9,7 @@ from here import Run, in_this_process, level_of_report, verdict
 from iolens.metrics import Dataset
 from iolens.rules import find
 from iolens.rules.instead import instead
-from jobs import Job, used
+from jobs import Job, of, used
 
 
 @pytest.fixture
@@ -92,3 +92,33 @@ def test_of_ranks_the_one_longest_in_io_tells_what_waited_for_a_processor(
     assert verdict(run_iolens, log)["io_share"] == pytest.approx(0.55)
     with Dataset(log) as data:
         assert data.value("verdict_time") == pytest.approx(5.5)
+
+
+@pytest.mark.parametrize(
+    ("each", "instead"),
+    [(0.03, "the processor, busy for 81 % of the run, most of it in cc1"), (0.015, "the start of 750 processes, 13.33 ms each")],
+)  # fmt: skip
+def test_a_compiler_is_no_start_of_processes(
+    run_iolens: Run, tmp_path: Path, each: float, instead: str
+) -> None:
+    """450 shells use 3.6 s, cc1 4.5 s: in processes that are long, or as brief as those."""
+    shells = [used(n, 0.008, exe="/bin/sh", start=n / 50, end=(n + 1) / 50) for n in range(450)]
+    compilers = [used(n, each, start=9.0, end=9.5) for n in range(450, 450 + round(4.5 / each))]
+    log = of(*shells, *compilers).save(tmp_path / "job.darshan")
+    assert verdict(run_iolens, log)["text"].endswith(f"it is {instead}")
+    with Dataset(log) as data:
+        (row,) = data.metric("instead")
+    assert row["kind"] == ("processor" if "cc1" in instead else "start of processes")
+
+
+def test_of_a_command_that_only_the_kernels_observer_sees(run_iolens: Run, tmp_path: Path) -> None:
+    """Its row has no processor time; what `iolens run` waited for has."""
+    rest = {"rank": 0, "interface": "unobserved", "name": "processor", "count": 1, "errors": 0, "bytes": 0}
+    job = of({**used(0, 0.0), "user_time": -1.0, "system_time": -1.0}).section(
+        "operation", {**rest, "time": 7.0}
+    )
+    log = job.save(tmp_path / "job.darshan")
+    assert verdict(run_iolens, log)["text"].endswith("it is the processor, busy for 70 % of the run")
+    with Dataset(log) as data:
+        (row,) = data.metric("instead")
+    assert (row["kind"], row["processes"], row["unknown"], row["processor"]) == ("processor", 0, 1, 7.0)

@@ -18,7 +18,7 @@
 --   the run, or $faulting_with_io and with I/O $faulting. brought: they are not, but their bytes at $cached would take
 --   $brought of the run. late_wait: as in late_ranks; queued: as in processor_waits; lock_wait, locked and lockers: lock_wait, file and processes of
 --   lock_waits. kind: late rank; locks, if waiting for them takes most; page faults, if they are more than the rest; the start of processes ($many_processes or more, of less than $brief of the run each, those that
---   used less having $brief_part of the processor time); the processor ($most of the run, with the time that processes
+--   used less having $brief_part of the processor time, and no program $most in processes that used more on average); the processor ($most of the run, with the time that processes
 --   waited for one: delay); otherwise the larger of the processor and waiting (in runs of $worth_waiting and more).
 --   system_part: of the processor time, in the kernel; passed: bytes that went through pipes or local sockets, whichever had
 --   more, if that part is $most or more and they take $delayed of the run or more at $copied; otherwise null.
@@ -99,17 +99,18 @@ WITH known AS (
 ), unseen AS (
     SELECT log, sum(time) AS unseen FROM operation WHERE interface = 'unobserved' AND name = 'processor' GROUP BY log
 ), by_program AS (
-    SELECT log, regexp_extract(exe, '[^/]*$') AS program, sum(processor) AS processor FROM of_process GROUP BY log, program
-    UNION ALL SELECT log, 'programs that were not observed', unseen FROM unseen
+    SELECT log, regexp_extract(exe, '[^/]*$') AS program, sum(processor) AS processor, avg(processor) AS each FROM of_process GROUP BY log, program
+    UNION ALL SELECT log, 'programs that were not observed', unseen, 0 FROM unseen
 ), program AS (
     SELECT log, arg_max(program, processor ORDER BY program) AS program, max(processor) AS most,
+        arg_max(each, processor ORDER BY program) AS each,
         count(*)::BIGINT AS programs FROM by_program GROUP BY log
 ), sums AS (
-    SELECT log, count(*)::BIGINT AS processes, sum(processor) + coalesce(any_value(unseen), 0) AS processor, sum(system_time) AS system, any_value(unseen) AS unseen, coalesce(any_value(queueing), 0) AS delay, any_value(in_calls) AS queued, sum(major_faults)::BIGINT AS faults,
-        sum(fault_bytes)::BIGINT AS fault_bytes, coalesce(any_value(paging), 0) AS fault_time,
+    SELECT log, count(pid)::BIGINT AS processes, coalesce(sum(processor), 0) + coalesce(any_value(unseen), 0) AS processor, sum(system_time) AS system, any_value(unseen) AS unseen, coalesce(any_value(queueing), 0) AS delay, any_value(in_calls) AS queued, coalesce(sum(major_faults), 0)::BIGINT AS faults,
+        coalesce(sum(fault_bytes), 0)::BIGINT AS fault_bytes, coalesce(any_value(paging), 0) AS fault_time,
         coalesce(sum(processor) FILTER (processor < $brief), 0) AS brief,
         arg_max(processor / nullif(rest + processor, 0), (io_time, -rank)) FILTER (io_time > 0) AS computing
-    FROM of_process LEFT JOIN unseen USING (log) LEFT JOIN held USING (log) GROUP BY log
+    FROM (SELECT log FROM of_process UNION SELECT log FROM unseen) AS logs LEFT JOIN of_process USING (log) LEFT JOIN unseen USING (log) LEFT JOIN held USING (log) GROUP BY log
 ), passed AS (
     SELECT log, max(bytes) AS passed, arg_max(through, (bytes, through)) AS through FROM (
         SELECT log, CASE class WHEN 'pipe' THEN 'pipes' ELSE 'sockets' END AS through, greatest(sum(bytes_read), sum(bytes_written))::BIGINT AS bytes
@@ -120,7 +121,7 @@ WITH known AS (
     LEFT JOIN (SELECT log, sum(count) AS n FROM unobserved GROUP BY log) AS u USING (log)
     WHERE ended <> 'missing' GROUP BY log
 ), parts AS (
-    SELECT sums.*, unknown, programs, program, most, run_time, processor + delay AS busy, coalesce(late_wait, 0) AS late_wait, late, others,
+    SELECT sums.*, unknown, programs, program, most, each, run_time, processor + delay AS busy, coalesce(late_wait, 0) AS late_wait, late, others,
         coalesce(lock_wait, 0) AS lock_wait, locked, lockers,
         greatest(0, coalesce(io_time, 0) - coalesce(late_wait, 0) - coalesce(lock_wait, 0) - queued) AS spent,
         greatest(0, run_time - processor - fault_time - queued - spent) AS waited, requests.log IS NULL AS paged,
@@ -140,7 +141,8 @@ SELECT log, processes, unknown, processor, delay, programs, program, most / null
     CASE WHEN late_wait > 0 THEN 'late rank'
         WHEN lock_wait > 0 AND lock_wait >= busy AND lock_wait >= fault_time AND (2 * lock_wait >= waited OR NOT all_known) THEN 'locks'
         WHEN faulting AND fault_time > busy AND (fault_time > waited OR NOT all_known) THEN 'page faults'
-        WHEN processes >= $many_processes AND run_time < $brief * processes AND brief >= $brief_part * processor THEN 'start of processes'
+        WHEN processes >= $many_processes AND run_time < $brief * processes AND brief >= $brief_part * processor
+            AND NOT (most >= $most * processor AND each >= $brief) THEN 'start of processes'
         WHEN busy >= $most * run_time THEN 'processor'
         WHEN NOT all_known OR run_time < $worth_waiting THEN CASE WHEN faulting THEN 'page faults' END
         WHEN waited > busy THEN 'waiting' ELSE 'processor' END AS kind
