@@ -27,7 +27,7 @@ import table
 from iolens.metrics import Dataset
 from iolens.rules import Finding, find
 from iolens.rules.rule import read_toml
-from triggers import Triggers, ask_drishti
+from triggers import Triggers, ask_drishti, command
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -244,14 +244,6 @@ def score(cases: Iterable[Case]) -> tuple[float, float]:
     right = sum(case.named for case in listed)
     wrong = sum(bool(c.bad.first) and not c.named for c in listed) + sum(bool(c.twin.first) for c in listed)
     return right / max(1, right + wrong), right / max(1, len(listed))
-
-
-def command(text: str) -> str:
-    """Of an option: the program's path, wherever it is started from."""
-    found = shutil.which(text)
-    if not found:
-        raise argparse.ArgumentTypeError(f"{text}: not found")
-    return str(Path(found).absolute())
 
 
 def with_idle_processes(chosen: list[Cause], idle: int) -> int:

@@ -41,7 +41,7 @@ def evidence_of(judged: injected.Judged) -> list[str]:
 
 
 def test_a_rank_is_not_blamed_for_files_that_mpi_opens(tmp_path: Path) -> None:
-    """Its own twelve thousand files are named, and no other one; the twin, which opens one, has no such finding."""
+    """Its own thirty thousand files are named, and no other one; the twin, which opens one, has no such finding."""
     cause = next(c for c in injected.causes() if c.name.startswith("each rank opens many files"))
     if not shutil.which(f"mpicc.{cause.mpi}"):
         pytest.skip(f"no {cause.mpi}")

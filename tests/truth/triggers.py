@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
+import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -23,6 +25,14 @@ class Triggers:
     @property
     def critical(self) -> tuple[str, ...]:
         return tuple(code for code in self.codes if code in CRITICAL)
+
+
+def command(text: str) -> str:
+    """Of an option: the program's path, wherever it is started from."""
+    found = shutil.which(text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text}: not found")
+    return str(Path(found).absolute())
 
 
 def ask_drishti(command: str, log: Path) -> Triggers:

@@ -20,8 +20,8 @@ TABLE = read_toml((HERE / "truth.toml").read_text(encoding="utf-8"))
 PROGRAMS = TABLE["program"]
 KEYS = {
     "id": str, "family": str, "debian": list, "pypi": list, "tools": list, "data": list, "script": str, "setup": str,
-    "run": str, "after": str, "cold": bool, "processes": str, "verdict": str, "instead": str, "cause": str,
-    "accept": list, "why": str, "note": str,
+    "run": str, "options": str, "after": str, "cold": bool, "processes": str, "verdict": str, "instead": str,
+    "cause": str, "accept": list, "why": str, "note": str,
 }  # fmt: skip
 IO = {"verdict": "io", "cause": "fsync", "accept": ["sync_storm", "=fdatasync"]}
 NOT = {"verdict": "not", "cause": "deflate", "instead": "processor"}
