@@ -96,8 +96,11 @@ def test_of_ranks_the_one_longest_in_io_tells_what_waited_for_a_processor(
 
 @pytest.mark.parametrize(
     ("each", "instead"),
-    [(0.03, "the processor, busy for 81 % of the run, most of it in cc1"), (0.015, "the start of 750 processes, 13.33 ms each")],
-)  # fmt: skip
+    [
+        (0.03, "the processor, busy for 81 % of the run, most of it in cc1"),
+        (0.015, "the start of 750 processes, 13.33 ms each"),
+    ],
+)
 def test_a_compiler_is_no_start_of_processes(
     run_iolens: Run, tmp_path: Path, each: float, instead: str
 ) -> None:
