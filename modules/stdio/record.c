@@ -2,6 +2,7 @@
 #include "record.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "../heatmap/record.h"
@@ -74,12 +75,13 @@ static bool is_moved_by_asking(const FILE *f)
 #define PUSHED_BACK 0x100
 
 /* libc remembers where it left the descriptor. Where others may have moved it since, the kernel knows. */
-static int64_t tell_by_kernel(const FILE *f)
+static int64_t tell_by_kernel(FILE *f)
 {
 	bool plain = f->_fileno >= 0 && f->_mode <= 0 && !(f->_flags & PUSHED_BACK);
 	int64_t at = plain ? sys_seek(f->_fileno, 0, SEEK_CUR) : -1;
 	bool writes = f->_IO_write_ptr > f->_IO_write_base;
-	if (writes && at >= 0 && posix_flags_of(f->_fileno) & O_APPEND)
+	int flags = writes && at >= 0 ? (int)sys_fcntl(f->_fileno, F_GETFL, 0) : -1;
+	if (flags >= 0 && flags & O_APPEND)
 		return tell_appending(f);
 	return at < 0 ? at : at + (writes ? f->_IO_write_ptr : f->_IO_read_ptr) - f->_IO_read_end;
 }
