@@ -80,8 +80,7 @@ static int64_t tell_by_kernel(FILE *f)
 	bool plain = f->_fileno >= 0 && f->_mode <= 0 && !(f->_flags & PUSHED_BACK);
 	int64_t at = plain ? sys_seek(f->_fileno, 0, SEEK_CUR) : -1;
 	bool writes = f->_IO_write_ptr > f->_IO_write_base;
-	int flags = writes && at >= 0 ? (int)sys_fcntl(f->_fileno, F_GETFL, 0) : -1;
-	if (flags >= 0 && flags & O_APPEND)
+	if (writes && at >= 0 && sys_fcntl(f->_fileno, F_GETFL, 0) & O_APPEND)
 		return tell_appending(f);
 	return at < 0 ? at : at + (writes ? f->_IO_write_ptr : f->_IO_read_ptr) - f->_IO_read_end;
 }
